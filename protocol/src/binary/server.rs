@@ -1,0 +1,177 @@
+//! Frames from a server.
+
+use alloc::vec::Vec;
+
+use super::client::mode;
+use super::read::Reader;
+use super::{DecodeError, put_text, put_varint};
+use crate::{
+    CloseCode, Entry, Epoch, ErrorCode, Revision, ServerFrame, Span, State, Version, Welcome,
+};
+
+const WELCOME: u8 = 1;
+const BEAT_ANSWER: u8 = 2;
+const SNAPSHOT: u8 = 3;
+const EVENTS: u8 = 4;
+const MODE: u8 = 5;
+const ERROR: u8 = 6;
+const STALE: u8 = 7;
+const CLOSE: u8 = 8;
+
+// An entry's head: the state in the low three bits, then flags.
+const STATE_BITS: u8 = 0b111;
+const HAS_SEEN: u8 = 1 << 3;
+const HAS_NOTE: u8 = 1 << 4;
+/// A varint length and that many bytes follow, to be passed over: room for what comes later.
+const HAS_EXTENSION: u8 = 1 << 7;
+
+/// Appends the frame to `out`.
+pub fn encode_server(frame: &ServerFrame<'_>, out: &mut Vec<u8>) {
+    match frame {
+        ServerFrame::Welcome(welcome) => encode_welcome(welcome, out),
+        ServerFrame::BeatAnswer(number) => out.extend_from_slice(&[BEAT_ANSWER, *number]),
+        ServerFrame::Snapshot { epoch, request, entries } => {
+            out.push(SNAPSHOT);
+            put_varint(out, u64::from(*request));
+            encode_entries(*epoch, entries, out);
+        }
+        ServerFrame::Events { epoch, entries } => {
+            out.push(EVENTS);
+            encode_entries(*epoch, entries, out);
+        }
+        ServerFrame::Mode { mode, revision } => {
+            out.extend_from_slice(&[MODE, *mode as u8]);
+            put_varint(out, u64::from(revision.0));
+        }
+        ServerFrame::Error { code, about, text } => {
+            out.extend_from_slice(&[ERROR, *code as u8]);
+            put_varint(out, u64::from(*about));
+            put_text(out, text);
+        }
+        ServerFrame::Stale(stale) => out.extend_from_slice(&[STALE, u8::from(*stale)]),
+        ServerFrame::Close { code, retry_after } => {
+            out.push(CLOSE);
+            put_varint(out, u64::from(code.number()));
+            put_varint(out, retry_after.as_millis());
+        }
+    }
+}
+
+/// Reads one frame; `None` if its kind, or the code it closes with, is unknown here and the frame
+/// is to be passed over.
+///
+/// # Errors
+///
+/// If the bytes are no frame.
+pub fn decode_server(bytes: &[u8]) -> Result<Option<ServerFrame<'_>>, DecodeError> {
+    let mut from = Reader::new(bytes);
+    Ok(Some(match from.byte()? {
+        WELCOME => ServerFrame::Welcome(decode_welcome(&mut from)?),
+        BEAT_ANSWER => ServerFrame::BeatAnswer(from.byte()?),
+        SNAPSHOT => {
+            let request = from.u32()?;
+            let (epoch, entries) = decode_entries(&mut from)?;
+            ServerFrame::Snapshot { epoch, request, entries }
+        }
+        EVENTS => {
+            let (epoch, entries) = decode_entries(&mut from)?;
+            ServerFrame::Events { epoch, entries }
+        }
+        MODE => ServerFrame::Mode { mode: mode(from.byte()?)?, revision: Revision(from.u32()?) },
+        ERROR => ServerFrame::Error {
+            code: ErrorCode::from_wire(from.byte()?),
+            about: from.u32()?,
+            text: from.text()?,
+        },
+        STALE => ServerFrame::Stale(from.byte()? != 0),
+        CLOSE => {
+            let number = u16::try_from(from.u32()?).map_err(|_| DecodeError::Overflow)?;
+            let retry_after = Span::from_millis(from.u64()?);
+            match CloseCode::from_number(number) {
+                Some(code) => ServerFrame::Close { code, retry_after },
+                None => return Ok(None),
+            }
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn encode_welcome(welcome: &Welcome<'_>, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[WELCOME, u8::from(welcome.stale)]);
+    for span in [welcome.beat, welcome.ttl, welcome.grace, welcome.idle_after] {
+        put_varint(out, span.as_millis());
+    }
+    put_text(out, welcome.session);
+    put_varint(out, welcome.generation);
+    put_varint(out, u64::from(welcome.epoch.0));
+    out.push(welcome.mode as u8);
+    put_varint(out, u64::from(welcome.revision.0));
+    put_text(out, welcome.ticket);
+}
+
+fn decode_welcome<'a>(from: &mut Reader<'a>) -> Result<Welcome<'a>, DecodeError> {
+    Ok(Welcome {
+        stale: from.byte()? & 1 != 0,
+        beat: Span::from_millis(from.u64()?),
+        ttl: Span::from_millis(from.u64()?),
+        grace: Span::from_millis(from.u64()?),
+        idle_after: Span::from_millis(from.u64()?),
+        session: from.text()?,
+        generation: from.u64()?,
+        epoch: Epoch(from.u32()?),
+        mode: mode(from.byte()?)?,
+        revision: Revision(from.u32()?),
+        ticket: from.text()?,
+    })
+}
+
+fn encode_entries(epoch: Epoch, entries: &[Entry<'_>], out: &mut Vec<u8>) {
+    put_varint(out, u64::from(epoch.0));
+    put_varint(out, entries.len() as u64);
+    for entry in entries {
+        let mut head = entry.state as u8;
+        if entry.seen_ago.is_some() {
+            head |= HAS_SEEN;
+        }
+        if !entry.note.is_empty() {
+            head |= HAS_NOTE;
+        }
+        put_varint(out, u64::from(entry.number));
+        out.push(head);
+        put_varint(out, u64::from(entry.version.0));
+        if let Some(ago) = entry.seen_ago {
+            put_varint(out, ago.as_millis());
+        }
+        if !entry.note.is_empty() {
+            put_text(out, entry.note);
+        }
+    }
+}
+
+fn decode_entries<'a>(from: &mut Reader<'a>) -> Result<(Epoch, Vec<Entry<'a>>), DecodeError> {
+    let epoch = Epoch(from.u32()?);
+    let count = from.count(3)?;
+    let mut entries = Vec::with_capacity(count);
+    for _ in 0..count {
+        let number = from.u32()?;
+        let head = from.byte()?;
+        let mut entry = Entry {
+            number,
+            // A state of a later version is one that this client cannot name.
+            state: State::from_wire(head & STATE_BITS).unwrap_or(State::Unknown),
+            version: Version(from.u32()?),
+            ..Entry::default()
+        };
+        if head & HAS_SEEN != 0 {
+            entry.seen_ago = Some(Span::from_millis(from.u64()?));
+        }
+        if head & HAS_NOTE != 0 {
+            entry.note = from.text()?;
+        }
+        if head & HAS_EXTENSION != 0 {
+            from.bytes()?;
+        }
+        entries.push(entry);
+    }
+    Ok((epoch, entries))
+}
