@@ -10,23 +10,14 @@ use crate::table::grouped;
 use crate::{npm, paths, run};
 
 /// Without these in the tarball it would install, and then fail in the page.
-const ESSENTIAL: &[&str] = &[
-    "dist/index.js",
-    "dist/index.d.ts",
-    "dist/wasm/client.js",
-    "dist/wasm/client_bg.wasm",
-];
+const ESSENTIAL: &[&str] =
+    &["dist/index.js", "dist/index.d.ts", "dist/wasm/client.js", "dist/wasm/client_bg.wasm"];
 
 pub(crate) fn run() -> Result<()> {
     let tarball = pack()?;
-    let bytes = fs::metadata(&tarball)
-        .with_context(|| format!("npm left no {}", tarball.display()))?
-        .len();
-    println!(
-        "{} ({} bytes)",
-        run::relative(&tarball),
-        grouped(bytes as usize)
-    );
+    let bytes =
+        fs::metadata(&tarball).with_context(|| format!("npm left no {}", tarball.display()))?.len();
+    println!("{} ({} bytes)", run::relative(&tarball), grouped(bytes as usize));
     Ok(())
 }
 
@@ -36,9 +27,8 @@ pub(crate) fn pack() -> Result<PathBuf> {
     let folder = paths::target().join("npm");
     fs::create_dir_all(&folder).context("cannot create target/npm")?;
     // Its own scripts would build again what is built already.
-    let listing = run::npm("pack --json --ignore-scripts --pack-destination")
-        .arg(&folder)
-        .output()?;
+    let listing =
+        run::npm("pack --json --ignore-scripts --pack-destination").arg(&folder).output()?;
     let files = packed_files(&listing).context("cannot read what npm packed")?;
     for essential in ESSENTIAL {
         ensure!(
@@ -47,9 +37,7 @@ pub(crate) fn pack() -> Result<PathBuf> {
         );
     }
     let package = npm::package_json()?;
-    let version = package["version"]
-        .as_str()
-        .context("npm/package.json has no version")?;
+    let version = package["version"].as_str().context("npm/package.json has no version")?;
     Ok(folder.join(format!("greendot-{version}.tgz")))
 }
 
@@ -57,16 +45,9 @@ pub(crate) fn pack() -> Result<PathBuf> {
 fn packed_files(listing: &str) -> Option<Vec<String>> {
     let listing: Value = serde_json::from_str(listing).ok()?;
     // One package: in an array, or, with newer npm, in an object by name.
-    let package = listing
-        .get(0)
-        .or_else(|| listing.as_object()?.values().next())?;
+    let package = listing.get(0).or_else(|| listing.as_object()?.values().next())?;
     let files = package.get("files")?.as_array()?;
-    Some(
-        files
-            .iter()
-            .filter_map(|file| Some(file.get("path")?.as_str()?.to_string()))
-            .collect(),
-    )
+    Some(files.iter().filter_map(|file| Some(file.get("path")?.as_str()?.to_string())).collect())
 }
 
 #[cfg(test)]
@@ -76,14 +57,8 @@ mod tests {
     #[test]
     fn the_listing_is_read() {
         let package = r#"{"files": [{"path": "package.json"}, {"path": "dist/index.js"}]}"#;
-        for listing in [
-            format!("[{package}]"),
-            format!(r#"{{"greendot": {package}}}"#),
-        ] {
-            assert_eq!(
-                packed_files(&listing).unwrap(),
-                ["package.json", "dist/index.js"]
-            );
+        for listing in [format!("[{package}]"), format!(r#"{{"greendot": {package}}}"#)] {
+            assert_eq!(packed_files(&listing).unwrap(), ["package.json", "dist/index.js"]);
         }
         assert_eq!(packed_files("npm warn"), None);
     }

@@ -12,10 +12,7 @@ use crate::run::{cargo, relative};
 pub(crate) fn root() -> PathBuf {
     let xtask =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    Path::new(&xtask)
-        .parent()
-        .expect("xtask/ lies in the workspace")
-        .to_path_buf()
+    Path::new(&xtask).parent().expect("xtask/ lies in the workspace").to_path_buf()
 }
 
 /// The npm package's folder.
@@ -41,19 +38,12 @@ pub(crate) fn scratch() -> PathBuf {
 
 /// Fails early, and in words, where another part of the workspace is not there.
 pub(crate) fn require(path: &Path, what: &str) -> Result<()> {
-    ensure!(
-        path.exists(),
-        "{what} is missing: expected {}",
-        relative(path)
-    );
+    ensure!(path.exists(), "{what} is missing: expected {}", relative(path));
     Ok(())
 }
 
 fn asked_target() -> Option<PathBuf> {
-    let metadata = cargo("metadata --no-deps --format-version 1")
-        .quiet()
-        .output()
-        .ok()?;
+    let metadata = cargo("metadata --no-deps --format-version 1").quiet().output().ok()?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata).ok()?;
     Some(PathBuf::from(metadata.get("target_directory")?.as_str()?))
 }

@@ -24,12 +24,7 @@ pub(crate) fn program(program: impl AsRef<OsStr>, line: &str) -> Run {
     let program = program.as_ref();
     let mut command = Command::new(program);
     command.current_dir(paths::root());
-    let run = Run {
-        command,
-        line: quoted(program),
-        dir: String::new(),
-        quiet: false,
-    };
+    let run = Run { command, line: quoted(program), dir: String::new(), quiet: false };
     line.split_whitespace().fold(run, Run::arg)
 }
 
@@ -63,8 +58,7 @@ impl Run {
 
     pub(crate) fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(key, value.as_ref());
-        self.line
-            .insert_str(0, &format!("{key}={} ", quoted(value.as_ref())));
+        self.line.insert_str(0, &format!("{key}={} ", quoted(value.as_ref())));
         self
     }
 
@@ -77,10 +71,8 @@ impl Run {
     /// Runs it to its end with this process' input and output.
     pub(crate) fn run(mut self) -> Result<()> {
         self.announce();
-        let status = self
-            .command
-            .status()
-            .with_context(|| format!("cannot start: {}", self.typed()))?;
+        let status =
+            self.command.status().with_context(|| format!("cannot start: {}", self.typed()))?;
         if !status.success() {
             bail!("failed ({status}): {}", self.typed());
         }
@@ -90,15 +82,9 @@ impl Run {
     /// Runs it to its end and returns what it printed. Its error output is shown unless the command is quiet.
     pub(crate) fn output(mut self) -> Result<String> {
         self.announce();
-        self.command.stderr(if self.quiet {
-            Stdio::null()
-        } else {
-            Stdio::inherit()
-        });
-        let output = self
-            .command
-            .output()
-            .with_context(|| format!("cannot start: {}", self.typed()))?;
+        self.command.stderr(if self.quiet { Stdio::null() } else { Stdio::inherit() });
+        let output =
+            self.command.output().with_context(|| format!("cannot start: {}", self.typed()))?;
         if !output.status.success() {
             bail!("failed ({}): {}", output.status, self.typed());
         }
@@ -151,10 +137,7 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
 
 /// A path as it reads from the workspace's folder.
 pub(crate) fn relative(path: &Path) -> String {
-    path.strip_prefix(paths::root())
-        .unwrap_or(path)
-        .display()
-        .to_string()
+    path.strip_prefix(paths::root()).unwrap_or(path).display().to_string()
 }
 
 /// The argument as a shell would need it; paths inside the workspace become relative.
@@ -175,10 +158,7 @@ mod tests {
     #[test]
     fn a_command_reads_as_it_would_be_typed() {
         let run = npm("run test:browser").env("A", "b c").arg("it's");
-        assert_eq!(
-            run.typed(),
-            r"(cd npm && A='b c' npm run test:browser 'it'\''s')"
-        );
+        assert_eq!(run.typed(), r"(cd npm && A='b c' npm run test:browser 'it'\''s')");
     }
 
     #[test]
@@ -189,13 +169,7 @@ mod tests {
 
     #[test]
     fn a_failure_names_the_command() {
-        let error = cargo("no-such-command --flag")
-            .quiet()
-            .output()
-            .unwrap_err();
-        assert!(
-            error.to_string().ends_with("cargo no-such-command --flag"),
-            "{error}"
-        );
+        let error = cargo("no-such-command --flag").quiet().output().unwrap_err();
+        assert!(error.to_string().ends_with("cargo no-such-command --flag"), "{error}");
     }
 }

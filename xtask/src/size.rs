@@ -62,20 +62,12 @@ fn bundled(export: &str) -> Result<Vec<u8>> {
     let package = npm::package_json()?;
     let entry = resolve(&package["exports"][export])
         .with_context(|| format!("npm/package.json exports no {export:?} for browsers"))?;
-    let bundle = paths::scratch()
-        .join("size")
-        .join(entry.trim_start_matches("./"));
-    let mut esbuild = npm_bin(
-        "esbuild",
-        "--bundle --minify --format=esm --target=es2022 --log-level=warning",
-    )
-    .arg(paths::npm().join(entry))
-    .arg(format!("--outfile={}", bundle.display()));
-    for peer in package["peerDependencies"]
-        .as_object()
-        .into_iter()
-        .flatten()
-    {
+    let bundle = paths::scratch().join("size").join(entry.trim_start_matches("./"));
+    let mut esbuild =
+        npm_bin("esbuild", "--bundle --minify --format=esm --target=es2022 --log-level=warning")
+            .arg(paths::npm().join(entry))
+            .arg(format!("--outfile={}", bundle.display()));
+    for peer in package["peerDependencies"].as_object().into_iter().flatten() {
         esbuild = esbuild.arg(format!("--external:{}", peer.0));
     }
     esbuild.run()?;
@@ -98,17 +90,10 @@ impl Size {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
         gzip.write_all(bytes)?;
         let mut brotli = Vec::new();
-        let strongest = brotli::enc::BrotliEncoderParams {
-            quality: 11,
-            lgwin: 22,
-            ..Default::default()
-        };
+        let strongest =
+            brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
         brotli::BrotliCompress(&mut &bytes[..], &mut brotli, &strongest)?;
-        Ok(Self {
-            raw: bytes.len(),
-            gzip: gzip.finish()?.len(),
-            brotli: brotli.len(),
-        })
+        Ok(Self { raw: bytes.len(), gzip: gzip.finish()?.len(), brotli: brotli.len() })
     }
 
     fn with(self, other: Self) -> Self {
@@ -124,12 +109,7 @@ fn table(sizes: &[(String, Size)]) -> String {
     let rows: Vec<_> = sizes
         .iter()
         .map(|(name, size)| {
-            [
-                name.clone(),
-                grouped(size.raw),
-                grouped(size.gzip),
-                grouped(size.brotli),
-            ]
+            [name.clone(), grouped(size.raw), grouped(size.gzip), grouped(size.brotli)]
         })
         .collect();
     table::render(["bytes", "raw", "gzip -9", "brotli 11"], &rows)
@@ -137,10 +117,7 @@ fn table(sizes: &[(String, Size)]) -> String {
 
 fn json(sizes: &[(String, Size)]) -> Value {
     let entries = sizes.iter().map(|(name, size)| {
-        (
-            name.clone(),
-            json!({ "raw": size.raw, "gzip": size.gzip, "brotli": size.brotli }),
-        )
+        (name.clone(), json!({ "raw": size.raw, "gzip": size.gzip, "brotli": size.brotli }))
     });
     Value::Object(entries.collect())
 }
@@ -153,12 +130,7 @@ mod tests {
     fn sizes_are_those_of_the_formats() {
         let size = Size::of(&[b'a'; 10_000]).unwrap();
         assert_eq!(size.raw, 10_000);
-        assert!(
-            size.gzip < 100 && size.brotli < size.gzip,
-            "{} {}",
-            size.gzip,
-            size.brotli
-        );
+        assert!(size.gzip < 100 && size.brotli < size.gzip, "{} {}", size.gzip, size.brotli);
     }
 
     #[test]

@@ -34,17 +34,13 @@ pub(crate) fn run() -> Result<()> {
         "not the demo's page:\n{page}"
     );
     println!("the demo answered on http://{address}");
-    program("kill", "-INT")
-        .arg(server.0.id().to_string())
-        .run()?;
+    program("kill", "-INT").arg(server.0.id().to_string()).run()?;
     server.stopped()
 }
 
 /// Chosen here rather than by the server, as a person would give it.
 fn free_port() -> Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
-        .local_addr()?
-        .port())
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
 /// Waits for the line that says where it listens; the other lines are passed on.
@@ -77,14 +73,9 @@ fn get(address: &str, path: &str) -> Result<String> {
     let mut socket =
         TcpStream::connect(address).with_context(|| format!("nobody listens on {address}"))?;
     socket.set_read_timeout(Some(PATIENCE))?;
-    write!(
-        socket,
-        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
-    )?;
+    write!(socket, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
     let mut answer = Vec::new();
-    socket
-        .read_to_end(&mut answer)
-        .context("no full answer from the demo")?;
+    socket.read_to_end(&mut answer).context("no full answer from the demo")?;
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 

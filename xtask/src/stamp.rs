@@ -56,10 +56,7 @@ impl Work<'_> {
     }
 
     fn missing(&self) -> Option<&Path> {
-        self.outputs
-            .iter()
-            .map(PathBuf::as_path)
-            .find(|output| !output.exists())
+        self.outputs.iter().map(PathBuf::as_path).find(|output| !output.exists())
     }
 
     fn digest(&self) -> Result<String> {
@@ -76,9 +73,7 @@ impl Work<'_> {
         if path.is_dir() {
             let mut entries = fs::read_dir(path)
                 .and_then(|entries| {
-                    entries
-                        .map(|entry| entry.map(|e| e.path()))
-                        .collect::<Result<Vec<_>, _>>()
+                    entries.map(|entry| entry.map(|e| e.path())).collect::<Result<Vec<_>, _>>()
                 })
                 .with_context(|| format!("cannot list {}", path.display()))?;
             entries.sort();
@@ -95,10 +90,7 @@ impl Work<'_> {
     }
 
     fn is_left_out(&self, path: &Path) -> bool {
-        let name = path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .unwrap_or_default();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         path.is_dir() && (MADE.contains(&name) || self.except.contains(&name))
     }
 }
@@ -122,10 +114,7 @@ mod tests {
 
     impl Room {
         fn new() -> Self {
-            let room = Self {
-                folder: tempfile::tempdir().unwrap(),
-                runs: Cell::new(0),
-            };
+            let room = Self { folder: tempfile::tempdir().unwrap(), runs: Cell::new(0) };
             fs::create_dir_all(room.at("in/node_modules")).unwrap();
             room.put("in/a.ts", "a");
             room
@@ -212,8 +201,7 @@ mod tests {
             recipe: String::new(),
             outputs: vec![],
         };
-        work.run_in(&room.at("stamps"), || anyhow::bail!("no"))
-            .unwrap_err();
+        work.run_in(&room.at("stamps"), || anyhow::bail!("no")).unwrap_err();
         room.put("in/a.ts", "a");
         assert_eq!(room.run(""), 2);
     }

@@ -22,66 +22,26 @@ pub(crate) struct Step {
     pub(crate) run: fn() -> Result<()>,
 }
 
+/// What building the npm package takes.
+const PACKAGE: &[Tool] = &[WasmTarget, NpmPackages];
+/// What running the demo in a browser takes.
+const PEOPLE: &[Tool] = &[WasmTarget, NpmPackages, Browser];
+
+#[rustfmt::skip] // one step, one line
 pub(crate) const STEPS: &[Step] = &[
-    step("fmt", "formatting", &[Rustfmt], || {
-        cargo("fmt --all --check").run()
-    }),
+    step("fmt", "formatting", &[Rustfmt], fmt),
     step("clippy", "lints", &[Clippy], clippy),
-    step(
-        "clippy-wasm",
-        "lints of what is compiled for pages",
-        &[Clippy, WasmTarget],
-        clippy_wasm,
-    ),
+    step("clippy-wasm", "lints of what is compiled for pages", &[Clippy, WasmTarget], clippy_wasm),
     step("doc", "documentation without warnings", &[], doc),
-    step("rust", "Rust tests", &[], || {
-        cargo("test --workspace --exclude xtask --all-features").run()
-    }),
-    step("xtask", "tests of these commands", &[], || {
-        cargo("test -p xtask").run()
-    }),
-    step(
-        "wasm-cores",
-        "cores build where there is no operating system",
-        &[WasmTarget],
-        wasm_cores,
-    ),
-    step(
-        "wasm",
-        "wasm tests in Chromium",
-        &[WasmTarget, Browser, WebDriver],
-        wasm,
-    ),
-    step(
-        "npm",
-        "TypeScript tests and types",
-        &[WasmTarget, NpmPackages],
-        || package::build().and_then(|()| npm("test").run()),
-    ),
-    step(
-        "pack",
-        "the npm tarball, and its size",
-        &[WasmTarget, NpmPackages],
-        || pack::run().and_then(|()| size::run(&size::Args::default())),
-    ),
-    step(
-        "browser",
-        "people in Chromium",
-        &[WasmTarget, NpmPackages, Browser],
-        browser,
-    ),
-    step(
-        "demo",
-        "the demo starts, answers and stops",
-        &[WasmTarget, NpmPackages],
-        smoke::run,
-    ),
-    long(
-        "browser-repeat",
-        "people in Chromium, five times over",
-        &[WasmTarget, NpmPackages, Browser],
-        || (0..5).try_for_each(|_| browser()),
-    ),
+    step("rust", "Rust tests", &[], rust),
+    step("xtask", "tests of these commands", &[], xtask),
+    step("wasm-cores", "cores build without an operating system", &[WasmTarget], wasm_cores),
+    step("wasm", "wasm tests in Chromium", &[WasmTarget, Browser, WebDriver], wasm),
+    step("npm", "TypeScript tests and types", PACKAGE, npm_tests),
+    step("pack", "the npm tarball and its size", PACKAGE, tarball),
+    step("browser", "people in Chromium", PEOPLE, people),
+    step("demo", "the demo starts, answers and stops", PACKAGE, smoke::run),
+    long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people())),
 ];
 
 const fn step(
@@ -90,13 +50,7 @@ const fn step(
     tools: &'static [Tool],
     run: fn() -> Result<()>,
 ) -> Step {
-    Step {
-        name,
-        about,
-        tools,
-        long: false,
-        run,
-    }
+    Step { name, about, tools, long: false, run }
 }
 
 const fn long(
@@ -105,13 +59,11 @@ const fn long(
     tools: &'static [Tool],
     run: fn() -> Result<()>,
 ) -> Step {
-    Step {
-        name,
-        about,
-        tools,
-        long: true,
-        run,
-    }
+    Step { name, about, tools, long: true, run }
+}
+
+fn fmt() -> Result<()> {
+    cargo("fmt --all --check").run()
 }
 
 fn clippy() -> Result<()> {
@@ -132,16 +84,18 @@ fn doc() -> Result<()> {
         .run()
 }
 
+fn rust() -> Result<()> {
+    cargo("test --workspace --exclude xtask --all-features").run()
+}
+
+fn xtask() -> Result<()> {
+    cargo("test -p xtask").run()
+}
+
 fn wasm_cores() -> Result<()> {
     const TARGET: &str = "--target wasm32-unknown-unknown";
-    cargo(&format!(
-        "check -p greendot-protocol -p greendot-client {TARGET}"
-    ))
-    .run()?;
-    cargo(&format!(
-        "check -p greendot-engine --no-default-features {TARGET}"
-    ))
-    .run()
+    cargo(&format!("check -p greendot-protocol -p greendot-client {TARGET}")).run()?;
+    cargo(&format!("check -p greendot-engine --no-default-features {TARGET}")).run()
 }
 
 fn wasm() -> Result<()> {
@@ -154,7 +108,17 @@ fn wasm() -> Result<()> {
         .run()
 }
 
-fn browser() -> Result<()> {
+fn npm_tests() -> Result<()> {
+    package::build()?;
+    npm("test").run()
+}
+
+fn tarball() -> Result<()> {
+    pack::run()?;
+    size::run(&size::Args::default())
+}
+
+fn people() -> Result<()> {
     let demo = demo::build()?;
     let leftovers = tempfile::tempdir()?;
     npm("run test:browser")

@@ -6,21 +6,14 @@ use std::time::Duration;
 pub(crate) fn render<const N: usize>(head: [&str; N], rows: &[[String; N]]) -> String {
     let widths: [usize; N] = std::array::from_fn(|column| {
         let cells = rows.iter().map(|row| row[column].chars().count());
-        cells
-            .chain([head[column].chars().count()])
-            .max()
-            .unwrap_or_default()
+        cells.chain([head[column].chars().count()]).max().unwrap_or_default()
     });
     let line = |cells: [&str; N]| {
         let cells =
-            cells
-                .iter()
-                .zip(widths)
-                .enumerate()
-                .map(|(column, (cell, width))| match column {
-                    0 => format!("{cell:<width$}"),
-                    _ => format!("{cell:>width$}"),
-                });
+            cells.iter().zip(widths).enumerate().map(|(column, (cell, width))| match column {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
     };
     let rule = widths.map(|width| "-".repeat(width));

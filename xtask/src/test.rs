@@ -39,11 +39,7 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         run_each(&steps, &mut outcomes);
     }
     println!("\n{}", summary(&steps, &outcomes));
-    ExitCode::from(u8::from(
-        outcomes
-            .iter()
-            .any(|outcome| !matches!(outcome, Outcome::Passed(_))),
-    ))
+    ExitCode::from(u8::from(outcomes.iter().any(|outcome| !matches!(outcome, Outcome::Passed(_)))))
 }
 
 impl Args {
@@ -58,13 +54,7 @@ impl Args {
 
 fn run_each(steps: &[&Step], outcomes: &mut [Outcome]) {
     for (index, (step, outcome)) in steps.iter().zip(outcomes).enumerate() {
-        println!(
-            "\n== {}/{} {}: {}",
-            index + 1,
-            steps.len(),
-            step.name,
-            step.about
-        );
+        println!("\n== {}/{} {}: {}", index + 1, steps.len(), step.name, step.about);
         let start = Instant::now();
         let result = (step.run)();
         let time = start.elapsed();
@@ -92,11 +82,7 @@ fn summary(steps: &[&Step], outcomes: &[Outcome]) -> String {
         passed += usize::from(word == "passed");
         failed += usize::from(word == "FAILED");
         total += time.unwrap_or_default();
-        rows.push([
-            step.name.into(),
-            word.into(),
-            time.map(duration).unwrap_or_default(),
-        ]);
+        rows.push([step.name.into(), word.into(), time.map(duration).unwrap_or_default()]);
     }
     rows.push(["all".into(), String::new(), duration(total)]);
     format!(
@@ -110,10 +96,7 @@ mod tests {
     use super::*;
 
     fn args(all: bool, only: &[&str]) -> Args {
-        Args {
-            all,
-            only: only.iter().map(ToString::to_string).collect(),
-        }
+        Args { all, only: only.iter().map(ToString::to_string).collect() }
     }
 
     #[test]
@@ -129,11 +112,7 @@ mod tests {
     fn the_last_line_counts_steps() {
         let steps = [&STEPS[0], &STEPS[1], &STEPS[2]];
         let second = Duration::from_secs(1);
-        let outcomes = [
-            Outcome::Passed(second),
-            Outcome::Failed(second),
-            Outcome::NotRun,
-        ];
+        let outcomes = [Outcome::Passed(second), Outcome::Failed(second), Outcome::NotRun];
         let text = summary(&steps, &outcomes);
         assert_eq!(text.lines().last(), Some("1 passed, 1 failed"));
         assert!(text.contains("not run") && text.contains("2.0 s"), "{text}");

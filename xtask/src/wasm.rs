@@ -46,11 +46,7 @@ pub(crate) fn build() -> Result<()> {
         println!("$ cargo xtask bindgen {BINDGEN} …");
         bindgen::bindgen(args.chain(["--out-dir".into(), folder.clone().into(), compiled.into()]))?;
         let module = folder.join("client_bg.wasm");
-        npm_bin("wasm-opt", OPTIMIZE)
-            .arg(&module)
-            .arg("-o")
-            .arg(&module)
-            .run()?;
+        npm_bin("wasm-opt", OPTIMIZE).arg(&module).arg("-o").arg(&module).run()?;
         let glue = fs::read_to_string(folder.join("client.js")).context("cannot read the glue")?;
         ensure!(
             !imports_host(&glue),

@@ -28,11 +28,7 @@ enum Rights {
 
 impl Rights {
     fn of_this_process() -> Option<Self> {
-        if program("id", "-u")
-            .quiet()
-            .output()
-            .is_ok_and(|id| id.trim() == "0")
-        {
+        if program("id", "-u").quiet().output().is_ok_and(|id| id.trim() == "0") {
             Some(Self::Root)
         } else if program("sudo", "-n true").succeeds() {
             Some(Self::Sudo)

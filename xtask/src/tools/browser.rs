@@ -41,11 +41,7 @@ pub(super) fn ensure_browser() -> Result<()> {
 }
 
 pub(super) fn ensure_driver() -> Result<()> {
-    named(
-        "CHROMEDRIVER",
-        "Chromium's web driver",
-        on_path("chromedriver").is_some(),
-    )
+    named("CHROMEDRIVER", "Chromium's web driver", on_path("chromedriver").is_some())
 }
 
 /// A program that a variable may name; it is installed only where none does.

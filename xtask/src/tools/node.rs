@@ -17,10 +17,7 @@ pub(super) fn packages() -> Result<()> {
     require(&lock, "the npm package's lock file")?;
     let node = version("node")?;
     version("npm")?;
-    ensure!(
-        major(&node).is_some_and(|major| major >= OLDEST),
-        "Node {node} is too old: {REMEDY}"
-    );
+    ensure!(major(&node).is_some_and(|major| major >= OLDEST), "Node {node} is too old: {REMEDY}");
     let work = Work {
         name: "npm-packages",
         inputs: vec![paths::npm().join("package.json"), lock],

@@ -18,10 +18,8 @@ pub(super) fn component(name: &str, command: &str) -> Result<()> {
 /// The standard library for wasm, wherever it came from: the compiler is asked, not rustup.
 pub(super) fn wasm_target() -> Result<()> {
     const TARGET: &str = "wasm32-unknown-unknown";
-    let libraries = program("rustc", "--print target-libdir --target")
-        .arg(TARGET)
-        .quiet()
-        .output()?;
+    let libraries =
+        program("rustc", "--print target-libdir --target").arg(TARGET).quiet().output()?;
     if Path::new(libraries.trim()).is_dir() {
         return Ok(());
     }
