@@ -20,6 +20,8 @@ pub(super) fn install(what: &str, packages: &str, otherwise: &str) -> Result<()>
     rights.apt_get(&install).run()
 }
 
+const OPTIONS: &str = "-q -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0";
+
 /// How this process may install packages without asking anyone.
 enum Rights {
     Root,
@@ -38,7 +40,8 @@ impl Rights {
     }
 
     fn apt_get(&self, line: &str) -> Run {
-        let line = format!("DEBIAN_FRONTEND=noninteractive apt-get {line}");
+        // Waits for another package manager to finish, and draws no progress bars into logs.
+        let line = format!("DEBIAN_FRONTEND=noninteractive apt-get {OPTIONS} {line}");
         match self {
             Self::Root => program("env", &line),
             Self::Sudo => program("sudo", &format!("-n env {line}")),
