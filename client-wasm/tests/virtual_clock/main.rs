@@ -2,5 +2,8 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(missing_docs)]
 
+mod beats;
+mod link;
+mod pages;
 mod rig;
 mod scenarios;
