@@ -150,7 +150,7 @@ fn ten_thousand_rounds_leave_nothing_behind() {
         rig.run(at + 1.0);
         assert_eq!((rig.client.rows(), rig.client.listeners()), (0, 0));
         assert_eq!(rig.client.timers(), before.0);
-        assert!(format!("{:?}", rig.client).len() < before.1 + 5_000);
+        assert!(format!("{:?}", rig.client).len() < before.1 + 30_000);
     }
 }
 
