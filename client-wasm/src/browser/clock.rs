@@ -1,10 +1,12 @@
 //! The page's clock and timers.
 
-use alloc::rc::Rc;
+use alloc::rc::Weak;
 use core::cell::Cell;
 
 use greendot_protocol::Time;
 use wasm_bindgen::prelude::*;
+
+use super::shell::{Shell, on};
 
 #[wasm_bindgen]
 extern "C" {
@@ -21,7 +23,7 @@ extern "C" {
     fn clear_timeout(id: &JsValue);
 
     #[wasm_bindgen(js_name = queueMicrotask)]
-    fn queue_microtask(call: &JsValue);
+    fn queue_microtask(call: &Closure<dyn Fn()>);
 }
 
 /// The steady clock, watched for sleeps that it does not show.
@@ -57,19 +59,16 @@ const JUMP_MILLIS: f64 = 2_000.0;
 
 /// One timer, which is moved only when it would fire too late.
 pub(super) struct Timer {
-    call: Rc<dyn Fn()>,
-    closure: Closure<dyn Fn()>,
+    call: Closure<dyn Fn()>,
     armed: Cell<Option<Time>>,
     id: Cell<JsValue>,
 }
 
 impl Timer {
-    pub(super) fn new(call: impl Fn() + 'static) -> Self {
-        let call: Rc<dyn Fn()> = Rc::new(call);
-        let timed = Rc::clone(&call);
+    pub(super) fn new(shell: &Weak<Shell>) -> Self {
+        let call = on(shell, |shell, ()| shell.timed());
         Self {
-            call,
-            closure: Closure::new(move || timed()),
+            call: Closure::new(move || call(())),
             armed: Cell::new(None),
             id: Cell::new(JsValue::UNDEFINED),
         }
@@ -80,22 +79,22 @@ impl Timer {
         self.armed.set(None);
     }
 
-    /// Fires at `due` or earlier.
-    pub(super) fn arm(&self, now: Time, due: Time) {
+    /// Fires at `due` or earlier. True if it does so in a microtask, which cannot be taken back:
+    /// then the timer has to live until it has fired.
+    pub(super) fn arm(&self, now: Time, due: Time) -> bool {
         if self.armed.get().is_some_and(|armed| armed <= due) {
-            return;
+            return false;
         }
         self.disarm();
         self.armed.set(Some(due));
         if due <= now {
             // Behind the code that is running, and not held back in hidden pages as timers are.
-            // A microtask cannot be taken back: its closure must outlive the client.
-            let call = Rc::clone(&self.call);
-            queue_microtask(&Closure::once_into_js(move || call()));
-            return;
+            queue_microtask(&self.call);
+            return true;
         }
         let millis = due.since(now).as_millis().min(LONGEST_MILLIS);
-        self.id.set(set_timeout(&self.closure, millis as f64));
+        self.id.set(set_timeout(&self.call, millis as f64));
+        false
     }
 
     pub(super) fn disarm(&self) {

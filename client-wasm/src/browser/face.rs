@@ -34,48 +34,50 @@ impl Client {
 
     /// Starts the link, or cuts a wait short.
     pub fn connect(&self) {
-        self.0.input(core::Client::connect);
+        self.0.input(&mut core::Client::connect);
     }
 
     /// Ends the link; the session lingers for a while.
     pub fn disconnect(&self) {
-        self.0.input(core::Client::disconnect);
+        self.0.input(&mut core::Client::disconnect);
     }
 
     /// Ends the link and the session.
     #[wasm_bindgen(js_name = signOut)]
     pub fn sign_out(&self) {
-        self.0.input(core::Client::sign_out);
+        self.0.input(&mut core::Client::sign_out);
     }
 
     /// A part of the app begins to watch a user; returns the user's row.
     pub fn subscribe(&self, part: u32, user: &str) -> u32 {
-        self.0.input(|client, now| client.subscribe(now, Part(part), user)).0
+        let mut row = Row(0);
+        self.0.input(&mut |client, now| row = client.subscribe(now, Part(part), user));
+        row.0
     }
 
     /// The part watches the user once less.
     pub fn unsubscribe(&self, part: u32, row: u32) {
-        self.0.input(|client, now| client.unsubscribe(now, Part(part), Row(row)));
+        self.0.input(&mut |client, now| client.unsubscribe(now, Part(part), Row(row)));
     }
 
     /// The part watches nobody any more.
     #[wasm_bindgen(js_name = unsubscribeAll)]
     pub fn unsubscribe_all(&self, part: u32) {
-        self.0.input(|client, now| client.unsubscribe_all(now, Part(part)));
+        self.0.input(&mut |client, now| client.unsubscribe_all(now, Part(part)));
     }
 
     /// How the user chooses to appear: 0 auto, 1 away, 2 busy, 3 dnd, 4 invisible.
     #[wasm_bindgen(js_name = setMode)]
     pub fn set_mode(&self, mode: u8) {
         if let Some(mode) = Mode::from_wire(mode) {
-            self.0.input(|client, now| client.set_mode(now, mode));
+            self.0.input(&mut |client, now| client.set_mode(now, mode));
         }
     }
 
     /// The user's note; empty takes it away.
     #[wasm_bindgen(js_name = setNote)]
     pub fn set_note(&self, note: &str) {
-        self.0.input(|client, now| client.set_note(now, note));
+        self.0.input(&mut |client, now| client.set_note(now, note));
     }
 
     /// Something happened to the page: 0 hidden, 1 visible, 2 frozen, 3 resumed, 4 offline,
@@ -92,24 +94,24 @@ impl Client {
             7 => Page::Shown,
             _ => return,
         };
-        self.0.input(|client, now| client.handle_page(now, page));
+        self.0.input(&mut |client, now| client.handle_page(now, page));
     }
 
     /// The person touched the page.
     pub fn input(&self) {
-        self.0.input(core::Client::handle_input);
+        self.0.input(&mut core::Client::handle_input);
     }
 
     /// The token that `needToken` asked for.
     pub fn token(&self, dial: u32, token: &str) {
-        self.0.input(|client, now| client.handle_token(now, Dial(dial), token));
+        self.0.input(&mut |client, now| client.handle_token(now, Dial(dial), token));
     }
 
     /// There is no token for this dial.
     #[wasm_bindgen(js_name = tokenFailed)]
     pub fn token_failed(&self, dial: u32, not_allowed: bool) {
         let why = if not_allowed { TokenFailure::NotAllowed } else { TokenFailure::Failed };
-        self.0.input(|client, now| client.handle_token_failed(now, Dial(dial), why));
+        self.0.input(&mut |client, now| client.handle_token_failed(now, Dial(dial), why));
     }
 
     /// 0 offline, 1 online, 2 away, 3 busy, 4 dnd, 5 unknown.

@@ -23,6 +23,9 @@ pub(super) struct Shell {
     socket: Socket,
     /// Frames on their way in or out.
     bytes: RefCell<Vec<u8>>,
+    /// Itself, while a microtask is on its way.
+    kept: Cell<Option<Rc<Self>>>,
+    me: Weak<Self>,
     /// The outputs are being drained, further up the stack.
     draining: Cell<bool>,
     freed: Cell<bool>,
@@ -32,23 +35,17 @@ impl Shell {
     pub(super) fn new(host: Host, config: &Config<'_>) -> Rc<Self> {
         let clock = Clock::new();
         let now = clock.now();
-        Rc::new_cyclic(|weak: &Weak<Self>| {
-            let timed = weak.clone();
-            Self {
-                core: RefCell::new(Client::new(now, config)),
-                host,
-                clock,
-                timer: Timer::new(move || {
-                    if let Some(shell) = timed.upgrade() {
-                        shell.timer.fired();
-                        shell.input(Client::handle_timeout);
-                    }
-                }),
-                socket: Socket::new(weak),
-                bytes: RefCell::default(),
-                draining: Cell::new(false),
-                freed: Cell::new(false),
-            }
+        Rc::new_cyclic(|weak: &Weak<Self>| Self {
+            core: RefCell::new(Client::new(now, config)),
+            host,
+            clock,
+            timer: Timer::new(weak),
+            kept: Cell::new(None),
+            me: weak.clone(),
+            socket: Socket::new(weak),
+            bytes: RefCell::default(),
+            draining: Cell::new(false),
+            freed: Cell::new(false),
         })
     }
 
@@ -58,22 +55,28 @@ impl Shell {
     }
 
     /// One input, then all that follows from it.
-    pub(super) fn input<T>(&self, call: impl FnOnce(&mut Client, Time) -> T) -> T {
+    #[inline(never)]
+    pub(super) fn input(&self, call: &mut dyn FnMut(&mut Client, Time)) {
         let (now, jumped) = self.clock.read();
-        let result = {
+        {
             let core = &mut *self.core.borrow_mut();
             if jumped {
                 core.handle_page(now, Page::Resumed);
             }
-            call(core, now)
-        };
+            call(core, now);
+        }
         self.drain();
-        result
+    }
+
+    pub(super) fn timed(&self) {
+        let _kept = self.kept.take();
+        self.timer.fired();
+        self.input(&mut Client::handle_timeout);
     }
 
     pub(super) fn opened(&self) {
         if let Some(dial) = self.socket.dial() {
-            self.input(|core, now| core.handle_opened(now, dial));
+            self.input(&mut |core, now| core.handle_opened(now, dial));
         }
     }
 
@@ -88,7 +91,7 @@ impl Shell {
             bytes.clear();
             decode_server(&bytes)
         };
-        self.input(|core, now| match &frame {
+        self.input(&mut |core, now| match &frame {
             Ok(Some(frame)) => core.handle_frame(now, dial, frame),
             Ok(None) => {}
             Err(_) => core.handle_unreadable(now, dial),
@@ -100,7 +103,7 @@ impl Shell {
     pub(super) fn closed(&self, code: u16) {
         if let Some(dial) = self.socket.dial() {
             self.socket.take();
-            self.input(|core, now| core.handle_closed(now, dial, code));
+            self.input(&mut |core, now| core.handle_closed(now, dial, code));
         }
     }
 
@@ -138,7 +141,11 @@ impl Shell {
     fn arm(&self) {
         let deadline = self.core.borrow().deadline();
         match deadline {
-            Some((due, _)) if !self.freed.get() => self.timer.arm(self.clock.now(), due),
+            Some((due, _)) if !self.freed.get() => {
+                if self.timer.arm(self.clock.now(), due) {
+                    self.kept.set(self.me.upgrade());
+                }
+            }
             _ => self.timer.disarm(),
         }
     }
@@ -149,7 +156,7 @@ impl Shell {
             Output::Dial { dial, node } => {
                 let url = self.host.url(node);
                 if !url.is_ok_and(|url| self.socket.dial_to(dial, &url)) {
-                    self.input(|core, now| core.handle_closed(now, dial, NOT_OPENED));
+                    self.input(&mut |core, now| core.handle_closed(now, dial, NOT_OPENED));
                 }
             }
             Output::Send { dial, frame } => {
@@ -171,6 +178,16 @@ impl Shell {
             Output::Error { code, about, text } => {
                 report(self.host.error(code as u32, about, &text));
             }
+        }
+    }
+}
+
+/// A handler that does nothing once the shell is gone.
+pub(super) fn on<T: 'static>(shell: &Weak<Shell>, call: fn(&Shell, T)) -> impl Fn(T) + 'static {
+    let shell = shell.clone();
+    move |event| {
+        if let Some(shell) = shell.upgrade() {
+            call(&shell, event);
         }
     }
 }

@@ -10,7 +10,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, CloseEvent, MessageEvent, WebSocket};
 
-use super::shell::Shell;
+use super::shell::{Shell, on};
 use crate::core::Dial;
 
 /// The socket and its handlers. There is one at a time; handlers are made once and hung on each.
@@ -23,24 +23,16 @@ pub(super) struct Socket {
 
 impl Socket {
     pub(super) fn new(shell: &Weak<Shell>) -> Self {
-        let (opened, heard, closed) = (shell.clone(), shell.clone(), shell.clone());
+        let opened = on(shell, |shell, ()| shell.opened());
         Self {
             open: RefCell::new(None),
-            on_open: Closure::new(move || {
-                if let Some(shell) = opened.upgrade() {
-                    shell.opened();
-                }
-            }),
-            on_message: Closure::new(move |event: MessageEvent| {
-                if let Some(shell) = heard.upgrade() {
-                    shell.heard(&Uint8Array::new(&event.data()));
-                }
-            }),
-            on_close: Closure::new(move |event: CloseEvent| {
-                if let Some(shell) = closed.upgrade() {
-                    shell.closed(event.code());
-                }
-            }),
+            on_open: Closure::new(move || opened(())),
+            on_message: Closure::new(on(shell, |shell, event: MessageEvent| {
+                shell.heard(&Uint8Array::new(&event.data()));
+            })),
+            on_close: Closure::new(on(shell, |shell, event: CloseEvent| {
+                shell.closed(event.code());
+            })),
         }
     }
 

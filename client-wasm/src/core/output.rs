@@ -19,6 +19,29 @@ pub struct Row(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Part(pub u32);
 
+/// What waits to be done, in order. Two plain vectors, turned over: smaller than a ring.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    coming: Vec<Output>,
+    /// The last one first.
+    going: Vec<Output>,
+}
+
+impl Queue {
+    #[inline(never)]
+    pub(super) fn push(&mut self, output: Output) {
+        self.coming.push(output);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Output> {
+        if self.going.is_empty() {
+            core::mem::swap(&mut self.coming, &mut self.going);
+            self.going.reverse();
+        }
+        self.going.pop()
+    }
+}
+
 /// What the driver has to do or to tell the app, in this order.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -4,8 +4,6 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hashbrown::HashTable;
-
 use super::output::{Part, Row};
 use super::view::{Early, Shown, Weight};
 
@@ -15,8 +13,9 @@ use super::view::{Early, Shown, Weight};
 pub(super) struct Rows {
     slots: Vec<Slot>,
     free: Vec<u32>,
-    names: HashTable<u32>,
-    seed: u32,
+    /// Places of the slots that have a user, in the order of the users' names. Looked through only
+    /// when a part begins to watch; to keep a hash table would be quicker and five times the code.
+    names: Vec<u32>,
 }
 
 /// One watched user.
@@ -60,10 +59,6 @@ pub(super) enum Wire {
 }
 
 impl Rows {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { seed: (seed >> 32) as u32, ..Self::default() }
-    }
-
     pub(super) fn get(&self, row: Row) -> Option<&Slot> {
         self.slots.get(row.0 as usize).filter(|it| it.user.is_some())
     }
@@ -91,40 +86,42 @@ impl Rows {
     }
 
     pub(super) fn find(&self, user: &str) -> Option<Row> {
-        let slots = &self.slots;
-        let at = self.names.find(hash(self.seed, user), |&at| is(slots, at, user))?;
-        Some(Row(*at))
+        let place = self.search(user).ok()?;
+        self.names.get(place).map(|&at| Row(at))
+    }
+
+    /// Where in the names the user's is, or would have to be.
+    #[inline(never)]
+    fn search(&self, user: &str) -> Result<usize, usize> {
+        self.names.binary_search_by(|&at| {
+            self.slots.get(at as usize).and_then(|it| it.user.as_deref()).cmp(&Some(user))
+        })
     }
 
     /// The user's row; made if there is none. Also whether it was made.
     pub(super) fn find_or_insert(&mut self, user: &str) -> (Row, bool) {
-        if let Some(row) = self.find(user) {
-            return (row, false);
-        }
+        let place = match self.search(user) {
+            Ok(place) => return (Row(self.names.get(place).map_or(0, |&at| at)), false),
+            Err(place) => place,
+        };
         let at = self.free.pop().unwrap_or(self.slots.len() as u32);
         let slot = Slot { user: Some(user.into()), ..Slot::default() };
         match self.slots.get_mut(at as usize) {
             Some(place) => *place = slot,
             None => self.slots.push(slot),
         }
-        let (slots, seed) = (&self.slots, self.seed);
-        self.names.insert_unique(hash(seed, user), at, |&at| {
-            slots.get(at as usize).and_then(|it| it.user.as_ref()).map_or(0, |it| hash(seed, it))
-        });
+        self.names.insert(place, at);
         (Row(at), true)
     }
 
     /// Takes the user out. With `rest` the slot is kept from reuse until that request is answered.
     pub(super) fn remove(&mut self, row: Row, rest: Option<u32>) {
+        self.names.retain(|&at| at != row.0);
         let Some(slot) = self.slots.get_mut(row.0 as usize) else { return };
-        let Some(user) = slot.user.take() else { return };
         *slot = Slot::default();
         match rest {
             Some(request) => slot.wire = Wire::Resting(request),
             None => self.free.push(row.0),
-        }
-        if let Ok(entry) = self.names.find_entry(hash(self.seed, &user), |&at| at == row.0) {
-            entry.remove();
         }
         self.shrink();
     }
@@ -171,7 +168,7 @@ impl Rows {
         if self.free.len() == self.slots.len() {
             self.slots = Vec::new();
             self.free = Vec::new();
-            self.names = HashTable::new();
+            self.names = Vec::new();
         }
     }
 }
@@ -202,19 +199,6 @@ impl Slot {
     }
 }
 
-fn is(slots: &[Slot], at: u32, user: &str) -> bool {
-    slots.get(at as usize).is_some_and(|it| it.user.as_deref() == Some(user))
-}
-
-/// FNV-1a with a seed, spread at the end because the table looks at the topmost bits.
-fn hash(seed: u32, user: &str) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325 ^ u64::from(seed);
-    for &byte in user.as_bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    hash ^ (hash >> 29)
-}
-
 #[cfg(test)]
 mod tests {
     use std::format;
@@ -223,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_user_has_one_row_and_keeps_it() {
-        let mut rows = Rows::new(1);
+        let mut rows = Rows::default();
         let (ana, made) = rows.find_or_insert("ana");
         assert!(made);
         let (bo, _) = rows.find_or_insert("bo");
@@ -236,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_resting_slot_is_used_again_only_behind_a_later_answer() {
-        let mut rows = Rows::new(1);
+        let mut rows = Rows::default();
         let (ana, _) = rows.find_or_insert("ana");
         rows.find_or_insert("bo");
         rows.remove(ana, Some(3));
@@ -249,7 +233,7 @@ mod tests {
 
     #[test]
     fn an_empty_table_holds_no_memory() {
-        let mut rows = Rows::new(1);
+        let mut rows = Rows::default();
         let made: std::vec::Vec<Row> =
             (0..500).map(|n| rows.find_or_insert(&format!("u{n}")).0).collect();
         for row in made {

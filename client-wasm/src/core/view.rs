@@ -7,11 +7,11 @@
 //! are kept, the newest of each user, and weighed against it.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use greendot_protocol::{Entry, Epoch, Span, State, Time, Version};
 
-use super::output::{Output, Row};
+use super::output::{Output, Queue, Row};
 use super::rows::{Rows, Slot, Wire};
 
 /// What the app sees of one user.
@@ -67,7 +67,7 @@ pub(super) struct Early {
 #[derive(Debug, Default)]
 pub(super) struct Epochs {
     current: Option<Epoch>,
-    left: VecDeque<Epoch>,
+    left: Vec<Epoch>,
     snapshots: u32,
 }
 
@@ -76,11 +76,6 @@ pub(super) struct Epochs {
 const LEFT: usize = 64;
 
 impl Epochs {
-    /// Whether no snapshot has come on this connection yet.
-    pub(super) fn are_fresh(&self) -> bool {
-        self.current.is_none()
-    }
-
     /// Takes a snapshot; whether it was of an epoch that is still heard.
     pub(super) fn snapshot(
         &mut self,
@@ -89,7 +84,7 @@ impl Epochs {
         epoch: Epoch,
         request: u32,
         entries: &[Entry<'_>],
-        out: &mut VecDeque<Output>,
+        out: &mut Queue,
     ) -> bool {
         if self.left.contains(&epoch) {
             return false;
@@ -132,7 +127,7 @@ impl Epochs {
         rows: &mut Rows,
         epoch: Epoch,
         entries: &[Entry<'_>],
-        out: &mut VecDeque<Output>,
+        out: &mut Queue,
     ) {
         if self.left.contains(&epoch) {
             return;
@@ -158,15 +153,15 @@ impl Epochs {
     fn enter(&mut self, epoch: Epoch) {
         if let Some(left) = self.current.replace(epoch) {
             if self.left.len() >= LEFT {
-                self.left.pop_front();
+                self.left.remove(0);
             }
-            self.left.push_back(left);
+            self.left.push(left);
         }
     }
 }
 
 /// Shows nobody's state any more, because nobody can say (rule 12 c).
-pub(super) fn forget(rows: &mut Rows, out: &mut VecDeque<Output>) {
+pub(super) fn forget(rows: &mut Rows, out: &mut Queue) {
     for (at, slot) in rows.slots() {
         if slot.user.is_some() {
             show(Row(at), slot, Shown::default(), out);
@@ -187,7 +182,7 @@ fn asked(rows: &mut Rows, number: u32) -> Option<(Row, &mut Slot)> {
 }
 
 /// A snapshot's word, unless an event that came before it is newer.
-fn settle(row: Row, slot: &mut Slot, epoch: Epoch, word: Shown, out: &mut VecDeque<Output>) {
+fn settle(row: Row, slot: &mut Slot, epoch: Epoch, word: Shown, out: &mut Queue) {
     slot.weight = Weight::In(epoch);
     let early = slot.early.take_if(|it| it.epoch == epoch);
     let newest = match early {
@@ -198,10 +193,12 @@ fn settle(row: Row, slot: &mut Slot, epoch: Epoch, word: Shown, out: &mut VecDeq
 }
 
 /// Puts `shown` into the view, and tells those who watch if it looks different.
-fn show(row: Row, slot: &mut Slot, shown: Shown, out: &mut VecDeque<Output>) {
+fn show(row: Row, slot: &mut Slot, shown: Shown, out: &mut Queue) {
     let differs = slot.shown.state != shown.state || slot.shown.note != shown.note;
     slot.shown = shown;
     if differs {
-        out.extend(slot.listeners.iter().map(|it| Output::Changed { part: it.part, row }));
+        for listener in &slot.listeners {
+            out.push(Output::Changed { part: listener.part, row });
+        }
     }
 }

@@ -57,12 +57,12 @@ impl Client {
         let (row, made) = self.rows.find_or_insert(user);
         let Some(slot) = self.rows.get_mut(row) else { return row };
         if slot.listen(part) && slot.shown.state != State::Unknown {
-            self.outputs.push_back(Output::Changed { part, row });
+            self.outputs.push(Output::Changed { part, row });
         }
         if made && (user.is_empty() || user.len() > USER_BYTES) {
             slot.wire = Wire::Refused;
             let text = "a user's name has 1 to 128 bytes: this one is not watched".into();
-            self.outputs.push_back(Output::Error { code: ErrorCode::BadUser, about: row.0, text });
+            self.outputs.push(Output::Error { code: ErrorCode::BadUser, about: row.0, text });
         } else if slot.wire == Wire::Off && self.link.is_open() {
             self.watches.begun(now);
         }
@@ -119,7 +119,7 @@ impl Client {
         let now = self.arrive(now);
         if note.len() > NOTE_BYTES {
             let text = "a note has up to 256 bytes: the old one stays; shorten it".into();
-            self.outputs.push_back(Output::Error { code: ErrorCode::NoteTooLong, about: 0, text });
+            self.outputs.push(Output::Error { code: ErrorCode::NoteTooLong, about: 0, text });
             return;
         }
         let said = self.link.is_open();
@@ -127,13 +127,5 @@ impl Client {
         if said {
             self.send(now, Message::Note(note.into()));
         }
-    }
-
-    pub(super) fn refuse_over(&mut self, row: Row) {
-        let text = "a connection may watch 1000 users: this one has to wait until others are \
-                    watched no more"
-            .into();
-        let code = ErrorCode::TooManyWatches;
-        self.outputs.push_back(Output::Error { code, about: row.0, text });
     }
 }

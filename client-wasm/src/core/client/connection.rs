@@ -29,7 +29,7 @@ impl Client {
         }
         if let Phase::Token { by } = self.link.phase {
             self.link.phase = Phase::Opening { by, token: token.into() };
-            self.outputs.push_back(Output::Dial { dial, node: self.link.node() });
+            self.outputs.push(Output::Dial { dial, node: self.link.node() });
         }
     }
 
@@ -55,7 +55,7 @@ impl Client {
                 self.say_hello(now, token);
             }
             // Called off, but it opened all the same.
-            _ => self.outputs.push_back(Output::CloseSocket { dial, code: ABANDONED }),
+            _ => self.outputs.push(Output::CloseSocket { dial, code: ABANDONED }),
         }
     }
 
@@ -74,8 +74,7 @@ impl Client {
         if let Some(note) = self.own.note_to_say() {
             self.send(now, Message::Note(note));
         }
-        let traffic = self.watches.start(&mut self.rows);
-        self.send_traffic(now, traffic);
+        self.watches.start(&mut self.rows, self.link.dial, &mut self.outputs);
     }
 
     /// A frame was read.
@@ -91,12 +90,8 @@ impl Client {
             ServerFrame::Welcome(welcome) => self.on_welcome(now, welcome),
             ServerFrame::BeatAnswer(number) => self.on_answer(now, *number),
             ServerFrame::Snapshot { epoch, request, entries } => {
-                let first = self.epochs.are_fresh();
                 let (rows, out) = (&mut self.rows, &mut self.outputs);
                 if self.epochs.snapshot(now, rows, *epoch, *request, entries, out) {
-                    if *request == 0 && first {
-                        self.watches.all_answered();
-                    }
                     self.watches.answered(&mut self.rows, *request);
                     self.go_live_if_loaded(now);
                 }
@@ -116,7 +111,7 @@ impl Client {
             }
             ServerFrame::Close { code, retry_after } => {
                 // Its end is as good as there; a dead network may never bring it.
-                self.outputs.push_back(Output::CloseSocket { dial, code: NORMAL });
+                self.outputs.push(Output::CloseSocket { dial, code: NORMAL });
                 self.end(now, code.number(), *retry_after);
             }
             // A frame of a later version.
@@ -153,13 +148,15 @@ impl Client {
         self.own.welcomed(welcome.mode, welcome.revision);
         self.tell_mode();
         if !welcome.ticket.is_empty() {
-            self.outputs.push_back(Output::Ticket(welcome.ticket.into()));
+            self.outputs.push(Output::Ticket(welcome.ticket.into()));
         }
         self.go_live_if_loaded(now);
     }
 
     fn go_live_if_loaded(&mut self, now: Time) {
-        if matches!(self.link.phase, Phase::Loading { .. }) && self.watches.are_loaded() {
+        if matches!(self.link.phase, Phase::Loading { .. })
+            && self.watches.are_loaded(&mut self.rows)
+        {
             self.link.phase = Phase::Live { since: now };
             self.unknown_at = None;
             self.tell_link(None);
@@ -187,14 +184,14 @@ impl Client {
             ErrorCode::BadUser => Wire::Refused,
             ErrorCode::TooManyWatches => Wire::Over,
             _ => {
-                self.outputs.push_back(Output::Error { code, about, text: text.into() });
+                self.outputs.push(Output::Error { code, about, text: text.into() });
                 return;
             }
         };
         let Some(row) = about.checked_sub(1).map(Row) else { return };
         if let Some(slot) = self.rows.get_mut(row) {
             slot.wire = refused;
-            self.outputs.push_back(Output::Error { code, about: row.0, text: text.into() });
+            self.outputs.push(Output::Error { code, about: row.0, text: text.into() });
         }
     }
 
@@ -223,7 +220,7 @@ impl Client {
 
     fn close_socket(&mut self, code: u16) {
         if self.link.is_open() || matches!(self.link.phase, Phase::Opening { .. }) {
-            self.outputs.push_back(Output::CloseSocket { dial: self.link.dial, code });
+            self.outputs.push(Output::CloseSocket { dial: self.link.dial, code });
         }
     }
 
@@ -253,7 +250,7 @@ impl Client {
         self.dialled_offline = self.offline;
         let dial = self.link.begin(now);
         self.tell_link(None);
-        self.outputs.push_back(Output::NeedToken { dial });
+        self.outputs.push(Output::NeedToken { dial });
     }
 }
 

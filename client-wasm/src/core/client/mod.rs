@@ -5,7 +5,6 @@ mod connection;
 mod page;
 mod timeout;
 
-use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
 use greendot_protocol::{Mode, Span, State, Time, Version};
@@ -16,12 +15,12 @@ pub use page::Page;
 use super::awake::Awake;
 use super::beat::Heart;
 use super::link::Link;
-use super::output::{LinkState, Message, Output, Row};
+use super::output::{LinkState, Message, Output, Queue, Row};
 use super::own::Own;
 use super::rng::Rng;
 use super::rows::Rows;
 use super::view::Epochs;
-use super::watches::{Traffic, Watches};
+use super::watches::Watches;
 
 /// What a client is told at its start.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +64,7 @@ pub struct Client {
     dialled_offline: bool,
     told_stale: bool,
     told_mode: Option<Mode>,
-    outputs: VecDeque<Output>,
+    outputs: Queue,
 }
 
 /// When the person was last here, and what the server was told of it.
@@ -100,7 +99,7 @@ impl Client {
             heart: None,
             awake: Awake::new(now),
             own: Own::default(),
-            rows: Rows::new(config.seed),
+            rows: Rows::default(),
             epochs: Epochs::default(),
             watches: Watches::default(),
             idle: Idle { app: config.idle_after, server: Span::ZERO, last_input: now, said: false },
@@ -112,13 +111,13 @@ impl Client {
             dialled_offline: false,
             told_stale: true,
             told_mode: None,
-            outputs: VecDeque::new(),
+            outputs: Queue::default(),
         }
     }
 
     /// What has to be done next; none: nothing until the next input or deadline.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        self.outputs.pop()
     }
 
     /// The link's state.
@@ -171,34 +170,27 @@ impl Client {
         if let Some(heart) = &mut self.heart {
             heart.sent(now);
         }
-        self.outputs.push_back(Output::Send { dial: self.link.dial, frame });
-    }
-
-    fn send_traffic(&mut self, now: Time, traffic: Traffic) {
-        for frame in traffic.frames {
-            self.send(now, frame);
-        }
-        for row in traffic.over {
-            self.refuse_over(row);
-        }
+        self.outputs.push(Output::Send { dial: self.link.dial, frame });
     }
 
     fn tell_link(&mut self, retry: Option<Span>) {
         let (state, why) = (self.link.state(), self.link.why);
-        self.outputs.push_back(Output::Link { state, why, retry });
+        self.outputs.push(Output::Link { state, why, retry });
     }
 
     fn tell_stale(&mut self) {
         let stale = self.stale();
         if core::mem::replace(&mut self.told_stale, stale) != stale {
-            self.outputs.push_back(Output::Stale(stale));
+            self.outputs.push(Output::Stale(stale));
         }
     }
 
     fn tell_mode(&mut self) {
         let mode = self.own.mode();
         if core::mem::replace(&mut self.told_mode, mode) != mode {
-            self.outputs.extend(mode.map(Output::Mode));
+            if let Some(mode) = mode {
+                self.outputs.push(Output::Mode(mode));
+            }
         }
     }
 }

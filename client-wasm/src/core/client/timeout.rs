@@ -37,13 +37,16 @@ impl Client {
         // Each reason's deadline is gone, or later than now, once it is handled.
         while let Some((_, reason)) = self.deadline().filter(|&(at, _)| at <= now) {
             match reason {
-                Reason::Flush => {
-                    let traffic = self.watches.flush(&mut self.rows);
-                    self.send_traffic(now, traffic);
-                }
-                Reason::Unwatch => {
-                    let traffic = self.watches.unwatch(&mut self.rows);
-                    self.send_traffic(now, traffic);
+                Reason::Flush | Reason::Unwatch => {
+                    let (rows, out) = (&mut self.rows, &mut self.outputs);
+                    let sent = if reason == Reason::Flush {
+                        self.watches.flush(rows, self.link.dial, out)
+                    } else {
+                        self.watches.unwatch(rows, self.link.dial, out)
+                    };
+                    if let Some(heart) = self.heart.as_mut().filter(|_| sent) {
+                        heart.sent(now);
+                    }
                 }
                 Reason::Attempt => {
                     let node_failed = !matches!(self.link.phase, Phase::Token { .. });
