@@ -4,15 +4,18 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
+use greendot_protocol::Epoch;
+
 use super::output::{Part, Row};
-use super::view::{Early, Shown, Weight};
+use super::view::{Early, Shown};
 
 /// The rows. A row's place is also its number on the wire, less one, so that no second table is
 /// needed; see [`Wire::Resting`] for what that asks of reuse.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     slots: Vec<Slot>,
-    free: Vec<u32>,
+    /// The latest request that was answered: what rests since before it may be used again.
+    answered: u32,
     /// Places of the slots that have a user, in the order of the users' names. Looked through only
     /// when a part begins to watch; to keep a hash table would be quicker and five times the code.
     names: Vec<u32>,
@@ -26,7 +29,8 @@ pub(super) struct Slot {
     pub(super) listeners: Vec<Listener>,
     pub(super) wire: Wire,
     pub(super) shown: Shown,
-    pub(super) weight: Weight,
+    /// The epoch that its version counts in; none: this connection has not spoken of it yet.
+    pub(super) epoch: Option<Epoch>,
     /// An event that came before the snapshot it belongs behind: the newest.
     pub(super) early: Option<Box<Early>>,
     /// The count of the last snapshot that listed this row.
@@ -104,11 +108,9 @@ impl Rows {
             Ok(place) => return (Row(self.names.get(place).map_or(0, |&at| at)), false),
             Err(place) => place,
         };
-        let at = self.free.pop().unwrap_or(self.slots.len() as u32);
-        let slot = Slot { user: Some(user.into()), ..Slot::default() };
-        match self.slots.get_mut(at as usize) {
-            Some(place) => *place = slot,
-            None => self.slots.push(slot),
+        let at = self.vacancy();
+        if let Some(slot) = self.slots.get_mut(at as usize) {
+            *slot = Slot { user: Some(user.into()), ..Slot::default() };
         }
         self.names.insert(place, at);
         (Row(at), true)
@@ -118,57 +120,51 @@ impl Rows {
     pub(super) fn remove(&mut self, row: Row, rest: Option<u32>) {
         self.names.retain(|&at| at != row.0);
         let Some(slot) = self.slots.get_mut(row.0 as usize) else { return };
-        *slot = Slot::default();
-        match rest {
-            Some(request) => slot.wire = Wire::Resting(request),
-            None => self.free.push(row.0),
+        *slot = Slot { wire: rest.map_or(Wire::Off, Wire::Resting), ..Slot::default() };
+        if self.names.is_empty() && self.vacancies().count() == self.slots.len() {
+            self.slots = Vec::new();
+            self.names = Vec::new();
         }
-        self.shrink();
     }
 
-    /// Lets the slots go that have rested for long enough: those that wait for `request` or an
-    /// earlier one.
-    pub(super) fn wake_resting(&mut self, request: u32) {
-        for (at, slot) in self.slots.iter_mut().enumerate() {
-            if let Wire::Resting(until) = slot.wire
-                && until <= request
-            {
-                slot.wire = Wire::Off;
-                self.free.push(at as u32);
-            }
+    /// The places of those slots that may be used.
+    fn vacancies(&self) -> impl Iterator<Item = u32> {
+        self.slots.iter().zip(0..).filter_map(|(slot, at)| {
+            let rests = matches!(slot.wire, Wire::Resting(until) if until > self.answered);
+            (slot.user.is_none() && !rests).then_some(at)
+        })
+    }
+
+    /// The first place that may be used; made if there is none.
+    fn vacancy(&mut self) -> u32 {
+        let vacant = self.names.len() < self.slots.len();
+        if let Some(at) = vacant.then(|| self.vacancies().next()).flatten() {
+            return at;
         }
-        self.shrink();
+        self.slots.push(Slot::default());
+        self.slots.len() as u32 - 1
+    }
+
+    /// A request was answered.
+    pub(super) fn answered(&mut self, request: u32) {
+        self.answered = self.answered.max(request);
     }
 
     /// A connection has gone: everyone has to be asked for again, and no number is on its way any
     /// more. Those whom nobody watches are let go.
     pub(super) fn restart(&mut self) {
+        self.answered = 0;
         for at in 0..self.places() {
             let Some(slot) = self.slots.get_mut(at as usize) else { continue };
-            slot.weight = Weight::None;
+            slot.epoch = None;
             slot.early = None;
             slot.listed = 0;
-            match slot.wire {
-                Wire::Resting(_) => {
-                    slot.wire = Wire::Off;
-                    self.free.push(at);
-                }
-                Wire::Refused => {}
-                _ => slot.wire = Wire::Off,
+            if slot.wire != Wire::Refused {
+                slot.wire = Wire::Off;
             }
-            if slot.user.is_some() && slot.listeners.is_empty() {
+            if slot.listeners.is_empty() {
                 self.remove(Row(at), None);
             }
-        }
-        self.shrink();
-    }
-
-    /// Gives memory back once nothing is left in the table.
-    fn shrink(&mut self) {
-        if self.free.len() == self.slots.len() {
-            self.slots = Vec::new();
-            self.free = Vec::new();
-            self.names = Vec::new();
         }
     }
 }
@@ -225,9 +221,9 @@ mod tests {
         rows.find_or_insert("bo");
         rows.remove(ana, Some(3));
         assert_ne!(rows.find_or_insert("cy").0, ana);
-        rows.wake_resting(2);
+        rows.answered(2);
         assert_ne!(rows.find_or_insert("di").0, ana);
-        rows.wake_resting(3);
+        rows.answered(3);
         assert_eq!(rows.find_or_insert("ed").0, ana);
     }
 
@@ -239,8 +235,8 @@ mod tests {
         for row in made {
             rows.remove(row, Some(1));
         }
-        rows.wake_resting(1);
-        assert_eq!((rows.slots.capacity(), rows.free.capacity(), rows.names.capacity()), (0, 0, 0));
+        rows.restart();
+        assert_eq!((rows.slots.capacity(), rows.names.capacity()), (0, 0));
     }
 
     #[test]

@@ -46,16 +46,6 @@ impl Shown {
     }
 }
 
-/// What a row's version counts against.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Weight {
-    /// Nothing: this connection has not spoken of the user yet.
-    #[default]
-    None,
-    /// Versions of this epoch.
-    In(Epoch),
-}
-
 /// An event kept for the snapshot it belongs behind.
 #[derive(Debug)]
 pub(super) struct Early {
@@ -97,7 +87,7 @@ impl Epochs {
         for entry in entries {
             let Some((row, slot)) = asked(rows, entry.number) else { continue };
             slot.listed = self.snapshots;
-            let stands = slot.weight == Weight::In(epoch) && entry.version <= slot.shown.version;
+            let stands = slot.epoch == Some(epoch) && entry.version <= slot.shown.version;
             if !stands {
                 settle(row, slot, epoch, Shown::of(now, entry), out);
             }
@@ -105,15 +95,14 @@ impl Epochs {
         // A snapshot without request speaks of every watch that the server knew when it made it:
         // of those whose own answer is still to come it knew nothing.
         let speaks_of = |slot: &Slot| match slot.wire {
-            Wire::Asked(_) if request == 0 => first || slot.weight != Weight::None,
+            Wire::Asked(_) if request == 0 => first || slot.epoch.is_some(),
             Wire::Asked(asked) => asked == request,
             _ => false,
         };
         for (at, slot) in rows.slots() {
             if slot.listed != self.snapshots && speaks_of(slot) {
                 // Within its epoch a user's version never goes back, not even for the absent.
-                let least =
-                    if slot.weight == Weight::In(epoch) { slot.shown.version } else { Version(0) };
+                let least = if slot.epoch == Some(epoch) { slot.shown.version } else { Version(0) };
                 settle(Row(at), slot, epoch, Shown::absent(least), out);
             }
         }
@@ -134,7 +123,7 @@ impl Epochs {
         }
         for entry in entries {
             let Some((row, slot)) = asked(rows, entry.number) else { continue };
-            if self.current == Some(epoch) && slot.weight == Weight::In(epoch) {
+            if self.current == Some(epoch) && slot.epoch == Some(epoch) {
                 if entry.version > slot.shown.version {
                     show(row, slot, Shown::of(now, entry), out);
                 }
@@ -169,11 +158,6 @@ pub(super) fn forget(rows: &mut Rows, out: &mut Queue) {
     }
 }
 
-/// Whether anyone's state is shown.
-pub(super) fn knows_anyone(rows: &mut Rows) -> bool {
-    rows.slots().any(|(_, slot)| slot.shown.state != State::Unknown)
-}
-
 /// The row that a number on the wire stands for, if it was asked for on this connection.
 fn asked(rows: &mut Rows, number: u32) -> Option<(Row, &mut Slot)> {
     let row = Row(number.checked_sub(1)?);
@@ -183,7 +167,7 @@ fn asked(rows: &mut Rows, number: u32) -> Option<(Row, &mut Slot)> {
 
 /// A snapshot's word, unless an event that came before it is newer.
 fn settle(row: Row, slot: &mut Slot, epoch: Epoch, word: Shown, out: &mut Queue) {
-    slot.weight = Weight::In(epoch);
+    slot.epoch = Some(epoch);
     let early = slot.early.take_if(|it| it.epoch == epoch);
     let newest = match early {
         Some(early) if early.shown.version > word.version => early.shown,

@@ -8,11 +8,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use greendot_protocol::limits::{CLIENT_FRAME_BYTES, WATCHES};
-use greendot_protocol::{ErrorCode, Span, Time};
+use greendot_protocol::{ErrorCode, Span};
 
 use super::output::{Dial, Message, Output, Queue, Row};
 use super::rows::{Rows, Wire};
-use super::view::Weight;
 
 /// The watches of one connection.
 #[derive(Debug, Default)]
@@ -21,50 +20,21 @@ pub(super) struct Watches {
     request: u32,
     /// The last of the requests that went out with the hello.
     first: u32,
-    pub(super) flush_at: Option<Time>,
-    pub(super) unwatch_at: Option<Time>,
 }
 
 impl Watches {
     /// Everyone, on a new connection.
     pub(super) fn start(&mut self, rows: &mut Rows, dial: Dial, out: &mut Queue) {
-        self.flush(rows, dial, out);
+        self.exchange(rows, dial, out, false);
         self.first = self.request;
     }
 
     /// Whether everyone asked for with the hello has been answered.
     pub(super) fn are_loaded(&self, rows: &mut Rows) -> bool {
         !rows.slots().any(|(_, slot)| {
-            slot.weight == Weight::None
+            slot.epoch.is_none()
                 && matches!(slot.wire, Wire::Asked(request) if request <= self.first)
         })
-    }
-
-    /// Someone is newly watched.
-    pub(super) fn begun(&mut self, now: Time) {
-        self.flush_at.get_or_insert(now);
-    }
-
-    /// Someone on the wire is watched no more.
-    pub(super) fn ended(&mut self, now: Time) {
-        self.unwatch_at.get_or_insert(now + HELD_BACK);
-    }
-
-    /// The wait of [`Watches::ended`] is over. Whether anything was sent.
-    pub(super) fn unwatch(&mut self, rows: &mut Rows, dial: Dial, out: &mut Queue) -> bool {
-        self.unwatch_at = None;
-        self.exchange(rows, dial, out, true)
-    }
-
-    /// Asks for those who were not asked for yet. Whether anything was sent.
-    pub(super) fn flush(&mut self, rows: &mut Rows, dial: Dial, out: &mut Queue) -> bool {
-        self.flush_at = None;
-        self.exchange(rows, dial, out, false)
-    }
-
-    /// A snapshot has come in answer to `request`.
-    pub(super) fn answered(&mut self, rows: &mut Rows, request: u32) {
-        rows.wake_resting(request);
     }
 
     /// The connection is gone, and with it all that was asked for.
@@ -73,9 +43,15 @@ impl Watches {
         rows.restart();
     }
 
-    /// Ends the needless ones, if it is time or their room is wanted; then lets in as many of the
-    /// others as there is room for.
-    fn exchange(&mut self, rows: &mut Rows, dial: Dial, out: &mut Queue, end: bool) -> bool {
+    /// Ends the needless ones, if it is time to `end` them or their room is wanted; then lets in as
+    /// many of the others as there is room for. Whether anything was sent.
+    pub(super) fn exchange(
+        &mut self,
+        rows: &mut Rows,
+        dial: Dial,
+        out: &mut Queue,
+        end: bool,
+    ) -> bool {
         let before = self.request;
         let mut sent = false;
         let (mut needless, mut kept, mut wanted) = (Vec::new(), 0, 0);
@@ -154,7 +130,7 @@ const fn number_of(at: u32) -> u32 {
 }
 
 /// How long a watch that nobody needs any more is kept.
-const HELD_BACK: Span = Span::from_millis(500);
+pub(super) const HELD_BACK: Span = Span::from_millis(500);
 
 /// The users of one watch frame, in bytes, with room for the frame's own head.
 const FRAME_BYTES: usize = CLIENT_FRAME_BYTES - 16;
@@ -224,10 +200,9 @@ mod tests {
         watches.start(&mut rows, Dial(1), &mut out);
         sent(&mut out);
         rows.get_mut(Row(3)).expect("watched").unlisten(Part(1), false);
-        watches.ended(Time::ZERO);
         let (ana, _) = rows.find_or_insert("ana");
         rows.get_mut(ana).expect("just made").listen(Part(1));
-        watches.flush(&mut rows, Dial(1), &mut out);
+        watches.exchange(&mut rows, Dial(1), &mut out, false);
         let frames = sent(&mut out);
         assert_eq!(frames[0], Message::Unwatch { numbers: [4].into() });
         assert!(matches!(&frames[1], Message::Watch { users, .. } if &*users[0].1 == "ana"));

@@ -5,6 +5,7 @@ mod connection;
 mod page;
 mod timeout;
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use greendot_protocol::{Mode, Span, State, Time, Version};
@@ -12,9 +13,10 @@ use greendot_protocol::{Mode, Span, State, Time, Version};
 pub use connection::TokenFailure;
 pub use page::Page;
 
+use super::alarms::{Alarms, Reason};
 use super::awake::Awake;
 use super::beat::Heart;
-use super::link::Link;
+use super::link::{Link, Phase};
 use super::output::{LinkState, Message, Output, Queue, Row};
 use super::own::Own;
 use super::rng::Rng;
@@ -42,6 +44,9 @@ pub struct Client {
     rng: Rng,
     session: Arc<str>,
     link: Link,
+    alarms: Alarms,
+    /// The token of the present dial, until its hello.
+    token: Box<str>,
     /// The beats of the present connection, from its welcome on.
     heart: Option<Heart>,
     awake: Awake,
@@ -50,10 +55,10 @@ pub struct Client {
     epochs: Epochs,
     watches: Watches,
     idle: Idle,
+    /// The beat interval, as the last welcome said.
+    beat: Span,
     /// ttl + grace, as the last welcome said: how long the view outlives the link.
     memory: Span,
-    /// When the view is forgotten; only while cut off.
-    unknown_at: Option<Time>,
     /// The link stands, but nothing has proved that since there was reason to doubt it.
     doubted: bool,
     /// The node's own word that its word may be old.
@@ -96,6 +101,8 @@ impl Client {
             rng: Rng::new(config.seed),
             session: config.session.into(),
             link: Link::new(config.nodes),
+            alarms: Alarms::default(),
+            token: Box::default(),
             heart: None,
             awake: Awake::new(now),
             own: Own::default(),
@@ -103,8 +110,8 @@ impl Client {
             epochs: Epochs::default(),
             watches: Watches::default(),
             idle: Idle { app: config.idle_after, server: Span::ZERO, last_input: now, said: false },
+            beat: Span::ZERO,
             memory: Span::ZERO,
-            unknown_at: None,
             doubted: false,
             node_is_stale: false,
             offline: false,
@@ -113,6 +120,16 @@ impl Client {
             told_mode: None,
             outputs: Queue::default(),
         }
+    }
+
+    /// When [`Client::handle_timeout`] is to be called next, and why.
+    pub fn deadline(&self) -> Option<(Time, Reason)> {
+        self.alarms.next()
+    }
+
+    /// How many deadlines are held: at most one for each reason.
+    pub fn timers(&self) -> usize {
+        self.alarms.count()
     }
 
     /// What has to be done next; none: nothing until the next input or deadline.
@@ -132,7 +149,7 @@ impl Client {
 
     /// Whether the view may be old.
     pub fn stale(&self) -> bool {
-        !self.link.is_live() || self.doubted || self.node_is_stale
+        self.link.phase != Phase::Live || self.doubted || self.node_is_stale
     }
 
     /// The user's own mode, if anyone has said it.
@@ -187,10 +204,10 @@ impl Client {
 
     fn tell_mode(&mut self) {
         let mode = self.own.mode();
-        if core::mem::replace(&mut self.told_mode, mode) != mode {
-            if let Some(mode) = mode {
-                self.outputs.push(Output::Mode(mode));
-            }
+        if core::mem::replace(&mut self.told_mode, mode) != mode
+            && let Some(mode) = mode
+        {
+            self.outputs.push(Output::Mode(mode));
         }
     }
 }
