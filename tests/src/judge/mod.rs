@@ -5,7 +5,7 @@ mod at_time;
 
 use std::collections::BTreeMap;
 
-use crate::file::{Expect, Kind, Scenario, Stated};
+use crate::file::{Expect, Scenario, Stated};
 use crate::world::{NotBuilt, World};
 
 /// A run of a scenario with one seed.
@@ -68,11 +68,6 @@ pub fn play(scenario: &Scenario, seed: u64, traced: bool) -> Result<Verdict, Not
         }
     }
     Ok(Verdict { failures, trace: world.trace_lines().to_vec() })
-}
-
-/// Whether a kind has a watcher's or a client's view of things.
-pub(crate) fn is_client(kind: Kind) -> bool {
-    kind != Kind::Engine
 }
 
 /// The expectation in the words of the format, shortened.

@@ -71,8 +71,6 @@ pub struct Conn {
     pub(super) down_waiting: Vec<Down>,
     /// What the client sent while the path was down.
     pub(super) up_waiting: Vec<Up>,
-    /// Answers to beats are lost until then.
-    pub(super) answers_lost_until: u64,
 }
 
 impl World<'_> {
@@ -93,7 +91,6 @@ impl World<'_> {
             dead: false,
             down_waiting: Vec::new(),
             up_waiting: Vec::new(),
-            answers_lost_until: 0,
         });
         self.send_up(conn, Up::Open);
         conn
@@ -122,12 +119,6 @@ impl World<'_> {
     pub(super) fn arrive_up(&mut self, conn: usize, up: Up) {
         let row = &self.conns[conn];
         if row.dead {
-            return;
-        }
-        if let Owner::Device(device, _) = row.owner
-            && self.devices[device].is_cut_off()
-        {
-            self.conns[conn].up_waiting.push(up);
             return;
         }
         let node = row.node;

@@ -7,6 +7,7 @@ mod conn;
 mod device;
 mod log;
 mod node;
+mod page;
 mod raw;
 mod rng;
 mod script;
@@ -26,7 +27,7 @@ pub use self::raw::Raw;
 use self::rng::Rng;
 use self::trace::Trace;
 pub use self::viewer::Viewer;
-use crate::file::Scenario;
+use crate::file::{Kind, Scenario};
 
 /// What a scenario needs that is not built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +76,7 @@ pub struct World<'a> {
     raws: BTreeMap<String, Raw>,
     viewers: BTreeMap<String, Viewer>,
     devices: Vec<Device>,
+    sdk: page::SdkServer,
     log: Log,
     trace: Trace,
 }
@@ -97,6 +99,7 @@ impl<'a> World<'a> {
             raws: BTreeMap::new(),
             viewers: BTreeMap::new(),
             devices: Vec::new(),
+            sdk: page::SdkServer::default(),
             log: Log::default(),
             trace: Trace::new(traced),
         };
@@ -105,6 +108,9 @@ impl<'a> World<'a> {
         }
         for name in &scenario.nodes {
             world.add_node(name)?;
+        }
+        if scenario.kind == Kind::Sdk {
+            world.open_device("", "s1", Vec::new(), None);
         }
         for (index, step) in scenario.steps.iter().enumerate() {
             world.at(step.at, STEP, Task::Step(index));
