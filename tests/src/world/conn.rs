@@ -123,7 +123,7 @@ impl World<'_> {
         }
         let node = row.node;
         if self.nodes[node].paused {
-            self.nodes[node].backlog.push((conn, up));
+            self.nodes[node].backlog.push(super::node::Waiting::Up(conn, up));
             return;
         }
         self.take_up(conn, up);

@@ -28,6 +28,7 @@ impl Node {
                     for &number in numbers {
                         self.watches.unwatch(viewer, number);
                     }
+                    self.unload(now);
                 }
             }
             ClientFrame::Mode(mode) => {
@@ -61,10 +62,10 @@ impl Node {
 
     /// A frame of a kind unknown here, or a pong, has arrived: a sign of life.
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
-        if let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) {
-            if self.leases.get(lease).is_some_and(|it| it.lingers_until.is_none()) {
-                self.leases.touch(now, lease);
-            }
+        if let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease)
+            && self.leases.get(lease).is_some_and(|it| it.lingers_until.is_none())
+        {
+            self.touch(now, lease);
         }
     }
 
@@ -80,12 +81,20 @@ impl Node {
     /// The newest generation has been heard: its deadline moves, and one that lingered while its
     /// connection still stood lives on.
     fn sign_of_life(&mut self, now: Time, lease: LeaseId) {
-        self.leases.touch(now, lease);
+        self.touch(now, lease);
         let Some(row) = self.leases.get_mut(lease) else { return };
         if row.lingers_until.take().is_some() {
             let session = row.session;
             self.directory.revive(session);
             self.leases.arm(lease);
+            self.seat_revives(now, lease);
+        }
+    }
+
+    fn touch(&mut self, now: Time, lease: LeaseId) {
+        let was_silent = self.leases.touch(now, lease);
+        if self.shared.is_some() {
+            self.seat_heard(now, lease, was_silent);
         }
     }
 
@@ -113,6 +122,9 @@ impl Node {
         let Some(user) = self.directory.user_of(session) else { return };
         let change = self.directory.set_idle(session, idle != Idle::No);
         self.publish(now, user, change);
+        if change.any() || self.shared.is_some() {
+            self.seat_idles(now, lease, idle != Idle::No);
+        }
     }
 
     fn on_watch(&mut self, now: Time, conn: ConnId, request: u32, users: &[WatchItem<'_>]) {
@@ -129,6 +141,7 @@ impl Node {
             return;
         }
         self.watches.begin_request(viewer, request);
+        let mut fresh = Vec::new();
         for item in users {
             if item.user.is_empty() || item.user.len() > USER_BYTES {
                 let text = format!(
@@ -149,13 +162,19 @@ impl Node {
                 continue;
             }
             let sight = if *item.user == *name { Sight::Own } else { Sight::Public };
-            let directory = &self.directory;
-            self.watches.watch(viewer, item.number, item.user, sight, || {
-                directory
-                    .find(item.user)
-                    .map(|user| directory.record(user).clone())
-                    .unwrap_or_default()
+            let (directory, alone) = (&self.directory, self.shared.is_none());
+            let new = self.watches.watch(viewer, item.number, item.user, sight, || {
+                // A shared store is asked; alone, the directory is right here.
+                alone.then(|| {
+                    let user = directory.find(item.user);
+                    user.map(|user| directory.record(user).clone()).unwrap_or_default()
+                })
             });
+            fresh.extend(new);
+        }
+        self.unload(now);
+        if self.shared.is_some() && !fresh.is_empty() {
+            self.load(now, fresh);
         }
         self.wake(conn);
     }
@@ -177,7 +196,7 @@ impl Node {
         if let Some(row) = lease.and_then(|it| self.leases.get_mut(it)) {
             row.conn = None;
         }
-        self.close(conn, Ending::Code(code));
+        self.close(now, conn, Ending::Code(code));
         if let Some(lease) = lease {
             self.linger(now, lease);
         }

@@ -2,8 +2,10 @@
 
 use greendot_protocol::{CloseCode, Span, Time};
 
+use super::shared::Then;
 use super::{Ending, Node, Output};
 use crate::core::leases::{Due, Idle, LeaseId};
+use crate::store::Request;
 
 /// Leases looked at in one step, so that no step holds the core for long whatever is due. At some
 /// 300 ns for one that ends, well under 5 ms.
@@ -32,6 +34,7 @@ impl Node {
                     self.watches.end_warmup();
                     self.schedule_flush(now);
                 }
+                self.submit(now, Request::Sweep, Then::Nothing);
                 return;
             };
             self.act(now, lease, due);
@@ -47,8 +50,12 @@ impl Node {
     }
 
     fn act(&mut self, now: Time, lease: LeaseId, due: Option<Due>) {
+        let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
         match due {
             None => {}
+            // Nobody could renew anything for a while: nobody ends for it.
+            Some(Due::Expired | Due::Lingered) if spared => {}
+            Some(Due::Silent) => self.seat_is_silent(lease),
             Some(Due::Ping) => {
                 if let Some(conn) = self.leases.get(lease).and_then(|it| it.conn) {
                     self.outputs.push_back(Output::Ping(conn));
@@ -87,8 +94,9 @@ impl Node {
         row.lingers_until = Some(deadline + self.settings.expiry_grace);
         let (session, conn) = (row.session, row.conn.take());
         self.directory.linger(session);
+        self.seat_lingers(now, lease);
         if let Some(conn) = conn {
-            self.close(conn, Ending::Code(CloseCode::Ended));
+            self.close(now, conn, Ending::Code(CloseCode::Ended));
         }
         self.leases.arm(lease);
     }
