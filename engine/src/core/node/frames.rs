@@ -171,8 +171,9 @@ impl Node {
         self.wake(conn);
     }
 
-    /// Closes a connection that its session may come back from: the session lingers.
-    pub(super) fn hang_up(&mut self, now: Time, conn: ConnId, code: CloseCode) {
+    /// Closes a connection for a reason that its session has no part in (a broken frame, a drain):
+    /// the session lingers, as after a drop.
+    pub fn hang_up(&mut self, now: Time, conn: ConnId, code: CloseCode) {
         let lease = self.conns.get(conn.0).and_then(|it| it.lease);
         if let Some(row) = lease.and_then(|it| self.leases.get_mut(it)) {
             row.conn = None;
