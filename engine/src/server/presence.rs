@@ -176,6 +176,11 @@ impl Presence {
         self.shared.driver.look(|_, node| node.counts())
     }
 
+    /// Connections that are open: those being authenticated and those being closed included.
+    pub fn open_connections(&self) -> usize {
+        self.shared.limits.connections - self.shared.places.available_permits()
+    }
+
     /// Says goodbye to every connection with `drain`, so that clients go to another node or come
     /// back later, and takes no more. Returns when all are gone, at most after `limit`.
     pub async fn drain(&self, limit: Duration) {

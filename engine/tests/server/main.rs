@@ -1,0 +1,9 @@
+//! The server over real sockets.
+
+mod app;
+mod auth;
+mod bad_input;
+mod common;
+mod limits;
+mod sessions;
+mod slow;
