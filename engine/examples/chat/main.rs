@@ -4,6 +4,7 @@
 
 mod messages;
 
+use std::future::IntoFuture;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -72,14 +73,29 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let listener = tokio::net::TcpListener::bind((args.host, args.port)).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    let served = axum::serve(no_delay(listener), app).with_graceful_shutdown(async move {
+    let (drained, stops) = tokio::sync::oneshot::channel::<()>();
+    let serving = axum::serve(no_delay(listener), app)
+        .with_graceful_shutdown(async move { _ = stops.await })
+        .into_future();
+    let stopping = async {
         asked_to_stop().await;
-        // Ends the streams of messages, and tells the pages to look for another node.
+        // Ends the streams of messages, and tells the pages that this server goes.
         drop(stop);
         presence.drain(Duration::from_secs(2)).await;
-    });
-    served.await?;
+        drop(drained);
+        last_answers().await;
+    };
+    tokio::select! {
+        served = serving => served?,
+        () = stopping => {}
+    }
     Ok(())
+}
+
+/// Gives answers under way a moment; a browser may hold a connection open that it never used.
+#[expect(clippy::disallowed_methods, reason = "a server's main is where waiting is done")]
+async fn last_answers() {
+    tokio::time::sleep(Duration::from_millis(500)).await;
 }
 
 async fn contacts(Query(who): Query<Who>) -> Result<Json<Vec<&'static str>>, Refusal> {

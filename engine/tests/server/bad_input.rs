@@ -26,7 +26,7 @@ impl Scene {
     }
 
     /// Nothing has reached ana, and what is to reach her still does.
-    async fn is_undisturbed(mut self) {
+    async fn goes_on_undisturbed(mut self) {
         self.ana.beat(1).await;
         self.bo.send(&ClientFrame::Idle).await;
         assert_eq!(self.ana.hear_event().await, Row::of(1, State::Away));
@@ -51,7 +51,7 @@ async fn garbage_is_a_bad_frame() {
     let mut eve = scene.server.connect("eve", "1").await;
     eve.send_bytes(vec![3, 1, 255, 255, 255, 255, 15]).await;
     eve.hear_close(CloseCode::BadFrame).await;
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn an_empty_frame_is_a_bad_frame() {
     let mut eve = scene.server.connect("eve", "1").await;
     eve.send_bytes(Vec::new()).await;
     eve.hear_close(CloseCode::BadFrame).await;
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -72,7 +72,7 @@ async fn a_text_message_is_a_bad_frame() {
     let mut eve = scene.server.connect("eve", "1").await;
     eve.send_message(Message::text("hello")).await;
     eve.hear_close(CloseCode::BadFrame).await;
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -82,7 +82,7 @@ async fn bytes_that_are_no_websocket_message_are_a_bad_frame() {
     let mut eve = scene.server.connect("eve", "1").await;
     eve.socket.get_mut().write_all(&[0xff; 32]).await.unwrap();
     eve.hear_close(CloseCode::BadFrame).await;
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn a_frame_above_the_limit_is_too_large() {
     let mut eve = scene.server.open().await;
     eve.send_bytes(vec![0; CLIENT_FRAME_BYTES + 1]).await;
     eve.hear_close(CloseCode::TooLarge).await;
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -119,7 +119,7 @@ async fn a_protocol_not_spoken_here_is_a_wrong_version() {
 
     let (socket, _) = connect_async(scene.server.request(None)).await.expect("accepted, too");
     Client::over(socket).hear_close(CloseCode::WrongVersion).await;
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn a_token_missing_too_long_or_naming_nobody_is_a_bad_token() {
     scene.greets(&"t".repeat(TOKEN_BYTES + 1), "1", CloseCode::BadToken).await;
     // The development check takes the token as the name, and this name is too long.
     scene.greets(&"u".repeat(USER_BYTES + 1), "1", CloseCode::BadToken).await;
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ async fn a_session_id_missing_or_too_long_is_a_bad_session() {
     let scene = Scene::set().await;
     scene.greets("eve", "", CloseCode::BadSession).await;
     scene.greets("eve", &"s".repeat(SESSION_BYTES + 1), CloseCode::BadSession).await;
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -194,7 +194,7 @@ async fn a_name_that_cannot_be_watched_is_an_error_and_the_connection_goes_on() 
 async fn an_unknown_user_is_offline() {
     let mut scene = Scene::set().await;
     assert_eq!(scene.ana.watch(&["bo", "nobody at all"]).await, [Row::of(1, State::Online)]);
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -211,7 +211,7 @@ async fn one_user_too_many_is_an_error_and_the_others_are_watched() {
     assert_eq!(eve.hear().await, Heard::Snapshot(1, Vec::new()));
     let _first = scene.server.connect("u0", "1").await;
     assert_eq!(eve.hear_event().await, Row::of(0, State::Online));
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -234,7 +234,7 @@ async fn a_watch_numbered_0_is_an_error() {
     let users = vec![WatchItem { number: 1, user: "bo" }];
     eve.send(&ClientFrame::Watch { request: 0, users }).await;
     assert!(matches!(eve.hear().await, Heard::Error(ErrorCode::BadRequest, 0, _)));
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }
 
 #[tokio::test]
@@ -246,5 +246,5 @@ async fn a_first_frame_that_is_no_hello_is_a_bad_frame_and_so_is_a_second_hello(
     let mut eve = scene.server.connect("eve", "1").await;
     eve.hello("eve", "2").await;
     eve.hear_close(CloseCode::BadFrame).await;
-    scene.is_undisturbed().await;
+    scene.goes_on_undisturbed().await;
 }

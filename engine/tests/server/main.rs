@@ -3,6 +3,7 @@
 mod app;
 mod auth;
 mod bad_input;
+mod binary;
 mod common;
 mod limits;
 mod sessions;
