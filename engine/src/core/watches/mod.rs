@@ -203,15 +203,15 @@ impl Watches {
         let Some(gone) = self.watches.remove(watch) else { return };
         let Some(subject) = self.subjects.get_mut(gone.subject) else { return };
         subject.watchers.swap_remove(gone.place as usize);
-        if let Some(&moved) = subject.watchers.get(gone.place as usize) {
-            if let Some(row) = self.watches.get_mut(moved) {
-                row.place = gone.place;
-            }
+        if let Some(&moved) = subject.watchers.get(gone.place as usize)
+            && let Some(row) = self.watches.get_mut(moved)
+        {
+            row.place = gone.place;
         }
-        if subject.watchers.is_empty() {
-            if let Some(subject) = self.subjects.remove(gone.subject) {
-                self.names.remove(&subject.name);
-            }
+        if subject.watchers.is_empty()
+            && let Some(subject) = self.subjects.remove(gone.subject)
+        {
+            self.names.remove(&subject.name);
         }
     }
 }
