@@ -139,10 +139,10 @@ impl Connection<'_> {
         if writes || self.todo & READ_FIRST != 0 {
             return Poll::Ready(Turn::Post);
         }
-        if let Some(wait) = &mut self.read_out {
-            if wait.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Turn::ReadOut);
-            }
+        if let Some(wait) = &mut self.read_out
+            && wait.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(Turn::ReadOut);
         }
         Poll::Pending
     }
