@@ -3,6 +3,8 @@
 //! For a developer's own machine: whoever asks as `ana` is ana, so it binds loopback only.
 
 mod messages;
+#[cfg(test)]
+mod tests;
 
 use std::future::IntoFuture;
 use std::net::{IpAddr, Ipv4Addr};
@@ -63,11 +65,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let presence = Presence::builder(DevAuth).settings(settings).build()?;
     let (stop, stopped) = watch::channel(());
-    let mut app = Router::new()
-        .route("/api/contacts", get(contacts))
-        .merge(messages::router(stopped))
-        .layer(DefaultBodyLimit::max(16 * 1024))
-        .nest("/presence", presence.router());
+    let mut app = api(stopped).nest("/presence", presence.router());
     if let Some(assets) = &args.assets {
         app = app.fallback_service(ServeDir::new(assets));
     }
@@ -96,6 +94,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[expect(clippy::disallowed_methods, reason = "a server's main is where waiting is done")]
 async fn last_answers() {
     tokio::time::sleep(Duration::from_millis(500)).await;
+}
+
+/// What the page asks for; its streams end with `stopped`.
+fn api(stopped: watch::Receiver<()>) -> Router {
+    Router::new()
+        .route("/api/contacts", get(contacts))
+        .merge(messages::router(stopped))
+        .layer(DefaultBodyLimit::max(16 * 1024))
 }
 
 async fn contacts(Query(who): Query<Who>) -> Result<Json<Vec<&'static str>>, Refusal> {

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use greendot_protocol::Epoch;
 use thiserror::Error;
-use tokio::sync::{Semaphore, broadcast};
+use tokio::sync::{Notify, Semaphore, broadcast};
 
 use super::auth::AnyAuthenticate;
 use super::clock::Clock;
@@ -96,7 +97,7 @@ impl Builder {
     /// If the settings or limits cannot work, or there is no runtime.
     pub fn build(self) -> Result<Presence, BuildError> {
         let limits = self.limits;
-        check("connections", limits.connections, Semaphore::MAX_PERMITS.min(u32::MAX as usize))?;
+        check("connections", limits.connections, u32::MAX as usize)?;
         check("unauthenticated", limits.unauthenticated, Semaphore::MAX_PERMITS)?;
         check("transitions_buffer", self.transitions, usize::MAX / 4)?;
         self.settings.check()?;
@@ -118,7 +119,8 @@ impl Builder {
             driver: Driver::start(clock, node, transitions.clone()),
             authenticator: self.authenticator,
             limits,
-            places: Arc::new(Semaphore::new(limits.connections)),
+            open: AtomicUsize::new(0),
+            ended: Notify::new(),
             unauthenticated: Arc::new(Semaphore::new(limits.unauthenticated)),
             overflow: Arc::new(Semaphore::new(OVERFLOW)),
             transitions,

@@ -34,12 +34,13 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const READ_OUT: Duration = Duration::from_millis(25);
 
 /// Runs a connection from its upgrade to its end.
-pub(super) async fn run(shared: Arc<Shared>, mut socket: Socket, permit: impl Send) {
+///
+/// `unauthenticated` is given back as soon as the connection's token has been checked.
+pub(super) async fn run(shared: Arc<Shared>, mut socket: Socket, unauthenticated: impl Send) {
     let limits = &shared.limits;
     let mut bucket = Bucket::full(shared.clock.now(), limits.frames_per_second, limits.burst);
     let admitted = admit(&shared, &mut socket, &mut bucket).await;
-    // Its token has been checked, or it is on its way out: room for the next one.
-    drop(permit);
+    drop(unauthenticated);
     match admitted {
         Ok(Admitted { seat, first }) => {
             let mut connection = Connection {
@@ -148,7 +149,8 @@ impl Connection<'_> {
     }
 
     fn take(&mut self, incoming: Incoming) -> Option<Leaving> {
-        if !self.bucket.take(self.shared.clock.now()) {
+        let now = self.shared.clock.now();
+        if incoming.weight().is_some_and(|it| !self.bucket.take(now, it)) {
             return self.hang_up(CloseCode::TooFast);
         }
         match incoming {

@@ -107,6 +107,11 @@ impl Driver {
         });
     }
 
+    /// Whether no more connections are taken.
+    pub(super) fn drains(&self) -> bool {
+        self.lock().drains
+    }
+
     /// Does what is due and says when to come again.
     fn tick(&self) -> Time {
         self.operate(|now, core| {

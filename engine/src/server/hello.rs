@@ -80,7 +80,7 @@ async fn read_hello(
 ) -> Result<axum::body::Bytes, Turned> {
     loop {
         let incoming = std::future::poll_fn(|cx| socket.poll_read(cx)).await;
-        if !bucket.take(shared.clock.now()) {
+        if incoming.weight().is_some_and(|it| !bucket.take(shared.clock.now(), it)) {
             return Err(Turned::Away(CloseCode::TooFast));
         }
         match incoming {

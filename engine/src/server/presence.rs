@@ -1,6 +1,7 @@
 //! The handle that an application holds.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -8,7 +9,7 @@ use axum::routing::any;
 use greendot_protocol::limits::NOTE_BYTES;
 use greendot_protocol::{Mode, State};
 use thiserror::Error;
-use tokio::sync::{Semaphore, broadcast};
+use tokio::sync::{Notify, Semaphore, broadcast};
 
 use super::auth::{AnyAuthenticate, Authenticate};
 use super::builder::Builder;
@@ -42,8 +43,10 @@ pub(super) struct Shared {
     pub(super) driver: Arc<Driver>,
     pub(super) authenticator: Box<dyn AnyAuthenticate>,
     pub(super) limits: Limits,
-    /// One permit an open connection.
-    pub(super) places: Arc<Semaphore>,
+    /// Open connections.
+    pub(super) open: AtomicUsize,
+    /// Told whenever one has ended.
+    pub(super) ended: Notify,
     /// One permit a connection whose token has not been checked.
     pub(super) unauthenticated: Arc<Semaphore>,
     /// One permit a connection that is being turned away.
@@ -178,18 +181,54 @@ impl Presence {
 
     /// Connections that are open: those being authenticated and those being closed included.
     pub fn open_connections(&self) -> usize {
-        self.shared.limits.connections - self.shared.places.available_permits()
+        self.shared.open.load(Ordering::Relaxed)
     }
 
     /// Says goodbye to every connection with `drain`, so that clients go to another node or come
     /// back later, and takes no more. Returns when all are gone, at most after `limit`.
     pub async fn drain(&self, limit: Duration) {
         self.shared.driver.drain();
-        let all = u32::try_from(self.shared.limits.connections).unwrap_or(u32::MAX);
-        let gone = timeout(limit, self.shared.places.acquire_many(all)).await;
-        if gone.is_none() {
-            tracing::warn!(?limit, "some connections had not ended when the drain was over");
+        let gone = async {
+            loop {
+                let ended = self.shared.ended.notified();
+                tokio::pin!(ended);
+                // Before the look, or an end right after it would be missed.
+                ended.as_mut().enable();
+                if self.open_connections() == 0 {
+                    return;
+                }
+                ended.await;
+            }
+        };
+        if timeout(limit, gone).await.is_none() {
+            let left = self.open_connections();
+            tracing::warn!(left, ?limit, "connections had not ended when the drain was over");
         }
+    }
+}
+
+/// One connection's place among those that are allowed.
+#[derive(Debug)]
+pub(super) struct Place(Arc<Shared>);
+
+impl Place {
+    /// A place, if there is one left.
+    pub(super) fn take(shared: &Arc<Shared>) -> Option<Self> {
+        let limit = shared.limits.connections;
+        shared
+            .open
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| {
+                (open < limit).then_some(open + 1)
+            })
+            .ok()
+            .map(|_| Self(Arc::clone(shared)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.ended.notify_waiters();
     }
 }
 

@@ -37,6 +37,17 @@ pub(super) enum Incoming {
     Gone,
 }
 
+impl Incoming {
+    /// The bytes that count against the connection's rate; none for what ends it anyway.
+    pub(super) fn weight(&self) -> Option<usize> {
+        match self {
+            Self::Frame(bytes) => Some(bytes.len()),
+            Self::SignOfLife => Some(0),
+            Self::Text | Self::TooLarge | Self::Malformed | Self::Gone => None,
+        }
+    }
+}
+
 impl Socket {
     pub(super) fn new(socket: WebSocket) -> Self {
         Self(socket)

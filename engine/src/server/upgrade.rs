@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use greendot_protocol::{CloseCode, SUBPROTOCOL_BINARY, Span};
 
 use super::connection;
-use super::presence::Shared;
+use super::presence::{Place, Shared};
 use super::socket::Socket;
 
 /// Connections beyond the limit that are told so; more get an HTTP error, which a browser's
@@ -39,7 +39,10 @@ pub(super) async fn upgrade(
         }
         return turn_away(&shared, upgrade, CloseCode::WrongVersion, Span::ZERO);
     }
-    let Ok(place) = Arc::clone(&shared.places).try_acquire_owned() else {
+    if shared.driver.drains() {
+        return turn_away(&shared, upgrade, CloseCode::Drain, Span::ZERO);
+    }
+    let Some(place) = Place::take(&shared) else {
         return full(&shared, upgrade);
     };
     let Ok(unauthenticated) = Arc::clone(&shared.unauthenticated).try_acquire_owned() else {

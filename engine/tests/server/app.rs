@@ -27,9 +27,7 @@ async fn transitions_are_told_in_order_with_rising_versions() {
 
 #[tokio::test]
 async fn a_reader_of_transitions_that_lags_is_told_how_many_it_missed() {
-    let presence = builder().transitions_buffer(4).build().unwrap();
     let server = Server::start(builder().transitions_buffer(4)).await;
-    drop(presence);
     let mut transitions = server.presence.transitions();
     let mut bo = server.connect("bo", "1").await;
     for _ in 0..4 {
@@ -41,6 +39,22 @@ async fn a_reader_of_transitions_that_lags_is_told_how_many_it_missed() {
     assert_eq!(transitions.next().await, Some(Err(Missed(5))));
     let next = transitions.next().await.unwrap().unwrap();
     assert_eq!(next.version.0, 6);
+}
+
+#[tokio::test]
+async fn transitions_end_with_the_engine() {
+    let presence = builder().build().unwrap();
+    let mut transitions = presence.transitions();
+    let router: axum::Router = presence.router();
+    drop(presence);
+    // The router holds the engine, too.
+    let next = std::future::poll_fn(|cx| {
+        use futures_util::Stream;
+        std::task::Poll::Ready(std::pin::Pin::new(&mut transitions).poll_next(cx).is_pending())
+    });
+    assert!(next.await);
+    drop(router);
+    assert_eq!(transitions.next().await, None);
 }
 
 #[tokio::test]
@@ -79,12 +93,14 @@ async fn a_drain_says_so_to_everybody_and_lets_nobody_in() {
     let draining = async { presence.drain(Duration::from_secs(10)).await };
     let heard = async {
         ana.hear_close(CloseCode::Drain).await;
+        // Who comes while others still go hears the same.
+        let mut early = server.open().await;
+        early.hear_close(CloseCode::Drain).await;
         drop(ana);
     };
     tokio::join!(draining, heard);
     assert_eq!(server.presence.open_connections(), 0);
     let mut late = server.open().await;
-    late.hello("bo", "1").await;
     late.hear_close(CloseCode::Drain).await;
 }
 
@@ -100,8 +116,7 @@ async fn settings_that_cannot_work_are_refused_naming_both() {
 
 #[tokio::test]
 async fn a_limit_of_nothing_is_refused_by_its_name() {
-    let mut limits = Limits::default();
-    limits.connections = 0;
+    let limits = Limits { connections: 0, ..Limits::default() };
     let error = Presence::builder(DevAuth).limits(limits).build().unwrap_err();
     assert!(error.to_string().contains("connections is 0"), "{error}");
 }

@@ -61,8 +61,7 @@ async fn a_check_that_hangs_delays_nobody_else_and_its_client_may_try_again() {
         }
         Ok(Identity::new(token.as_str()))
     };
-    let mut limits = Limits::default();
-    limits.auth_timeout = Duration::from_millis(300);
+    let limits = Limits { auth_timeout: Duration::from_millis(300), ..Limits::default() };
     let server = Server::start(with(check).limits(limits)).await;
     let mut slow = server.open().await;
     slow.hello("slow", "1").await;

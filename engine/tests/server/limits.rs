@@ -10,8 +10,7 @@ use crate::common::{Heard, Server, builder, until};
 
 #[tokio::test]
 async fn a_connection_too_many_is_told_to_come_back_later() {
-    let mut limits = Limits::default();
-    limits.connections = 2;
+    let limits = Limits { connections: 2, ..Limits::default() };
     let server = Server::start(builder().limits(limits)).await;
     let first = server.connect("ana", "1").await;
     let _second = server.connect("ana", "2").await;
@@ -26,8 +25,7 @@ async fn a_connection_too_many_is_told_to_come_back_later() {
 
 #[tokio::test]
 async fn a_crowd_that_says_no_hello_does_not_shut_out_those_who_did() {
-    let mut limits = Limits::default();
-    limits.unauthenticated = 3;
+    let limits = Limits { unauthenticated: 3, ..Limits::default() };
     let server = Server::start(builder().limits(limits)).await;
     let mut ana = server.connect("ana", "1").await;
     let mut silent = Vec::new();
@@ -41,8 +39,7 @@ async fn a_crowd_that_says_no_hello_does_not_shut_out_those_who_did() {
 
 #[tokio::test]
 async fn who_says_no_hello_in_time_is_closed() {
-    let mut limits = Limits::default();
-    limits.hello_timeout = Duration::from_millis(200);
+    let limits = Limits { hello_timeout: Duration::from_millis(200), ..Limits::default() };
     let server = Server::start(builder().limits(limits)).await;
     let mut silent = server.open().await;
     silent.send_message(Message::Ping(Vec::new().into())).await;
@@ -51,8 +48,7 @@ async fn who_says_no_hello_in_time_is_closed() {
 
 #[tokio::test]
 async fn who_sends_too_much_is_closed_and_nobody_else() {
-    let mut limits = Limits::default();
-    (limits.frames_per_second, limits.burst) = (1, 10);
+    let limits = Limits { frames_per_second: 1, burst: 10, ..Limits::default() };
     let server = Server::start(builder().limits(limits)).await;
     let mut ana = server.connect("ana", "1").await;
     let mut eve = server.connect("eve", "1").await;
@@ -74,8 +70,7 @@ async fn who_sends_too_much_is_closed_and_nobody_else() {
 
 #[tokio::test]
 async fn pings_count_as_frames() {
-    let mut limits = Limits::default();
-    (limits.frames_per_second, limits.burst) = (1, 5);
+    let limits = Limits { frames_per_second: 1, burst: 5, ..Limits::default() };
     let server = Server::start(builder().limits(limits)).await;
     let mut eve = server.connect("eve", "1").await;
     for _ in 0..20 {

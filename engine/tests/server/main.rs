@@ -4,6 +4,7 @@ mod app;
 mod auth;
 mod bad_input;
 mod binary;
+mod churn;
 mod common;
 mod limits;
 mod sessions;

@@ -69,6 +69,31 @@ async fn what_arrived_while_the_server_stood_still_counts() {
     ana.beat(8).await;
 }
 
+/// The deadline passes while the server's only thread is busy for a moment, too short to count as
+/// standing still: what the client sent just before is read first (rule 1).
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the server is to be late for a moment")]
+async fn what_arrived_just_before_the_deadline_counts() {
+    let server = Server::start(builder()).await;
+    // Nobody reads here, so no pong keeps the session.
+    let mut bo = server.connect("bo", "1").await;
+    let mut transitions = server.presence.transitions();
+    let left = || server.presence.sessions("bo")[0].ends_in;
+    until(|| left() < Duration::from_millis(150)).await;
+    let mut beat = Vec::new();
+    binary::encode_client(&ClientFrame::Beat(Beat { number: 7, input_age_secs: None }), &mut beat);
+    write_unheard(&mut bo, &beat);
+    std::thread::sleep(Duration::from_millis(400));
+    assert_eq!(bo.hear().await, Heard::BeatAnswer(7));
+    bo.beat(8).await;
+    drop(server);
+    drop(bo);
+    // Neither offline nor online again: the next is the end.
+    if let Some(change) = transitions.next().await {
+        assert_eq!(change.unwrap().state, State::Offline);
+    }
+}
+
 /// Puts a frame into the kernel without giving the server's thread a turn.
 fn write_unheard(client: &mut crate::common::Client, payload: &[u8]) {
     let MaybeTlsStream::Plain(stream) = client.socket.get_mut() else { panic!("not plain") };

@@ -35,7 +35,7 @@ fn an_event_in_a_batch_takes_at_most_8_bytes() {
             number: WATCHES as u32 - index,
             state: State::ALL[index as usize % 5],
             version: Version((1 << 21) - 1),
-            seen_ago: (index % 5 == 0).then_some(Span::from_millis(16_000)),
+            seen_ago: index.is_multiple_of(5).then_some(Span::from_millis(16_000)),
             note: "",
         })
         .collect();

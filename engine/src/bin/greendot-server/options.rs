@@ -85,9 +85,8 @@ impl Options {
     }
 
     pub(crate) fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
-        limits.connections = self.max_connections.unwrap_or(limits.connections);
-        limits
+        let default = Limits::default();
+        Limits { connections: self.max_connections.unwrap_or(default.connections), ..default }
     }
 }
 
