@@ -91,7 +91,7 @@ impl AuthError {
 /// ```
 /// use greendot_engine::server::{AuthError, Identity, Token};
 ///
-/// let check = |token: Token| async move {
+/// let check = async |token: Token| {
 ///     match token.as_str().strip_prefix("secret-of-") {
 ///         Some(user) => Ok(Identity::new(user)),
 ///         None => Err(AuthError::BadToken),

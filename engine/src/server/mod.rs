@@ -35,6 +35,10 @@ mod socket;
 mod transitions;
 mod upgrade;
 
+// What an application needs of the other modules, so that it imports from one.
+pub use crate::core::{NodeCounts, Settings, SettingsError, Start, Transition};
+pub use greendot_protocol::{Mode, Span, State};
+
 pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token};
 pub use builder::{BuildError, Builder};
 pub use limits::Limits;

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use greendot_engine::protocol::{Beat, ClientFrame, CloseCode, Span};
+use futures_util::future::join_all;
+use greendot_engine::protocol::{Beat, ClientFrame, CloseCode, SUBPROTOCOL_BINARY, Span};
 use greendot_engine::server::Limits;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::connect_async;
+use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::common::{Heard, Server, builder, until};
 
@@ -21,6 +23,26 @@ async fn a_connection_too_many_is_told_to_come_back_later() {
     drop(first);
     until(|| server.presence.open_connections() == 1).await;
     let _third = server.connect("ana", "3").await;
+}
+
+#[tokio::test]
+async fn a_flood_of_connections_is_not_even_upgraded() {
+    let limits = Limits { connections: 1, ..Limits::default() };
+    let server = Server::start(builder().limits(limits)).await;
+    let mut ana = server.connect("ana", "1").await;
+    let dials = (0..300).map(|_| connect_async(server.request(Some(SUBPROTOCOL_BINARY))));
+    let refused = join_all(dials).await.into_iter().filter_map(Result::err);
+    let refused: Vec<_> = refused
+        .map(|error| match error {
+            Error::Http(answer) => {
+                assert_eq!(answer.headers()["retry-after"], "10");
+                answer.status().as_u16()
+            }
+            other => panic!("{other}"),
+        })
+        .collect();
+    assert!(!refused.is_empty() && refused.iter().all(|&it| it == 503), "{refused:?}");
+    ana.beat(1).await;
 }
 
 #[tokio::test]
