@@ -219,10 +219,12 @@ impl Node {
         self.publish(now, user, change);
     }
 
-    /// Closes a connection; nothing it says has any effect from now on.
+    /// Closes a connection, unless that has been done; nothing it says has any effect from now on.
     pub(super) fn close(&mut self, now: Time, conn: ConnId, code: Ending) {
         let Some(row) = self.conns.get_mut(conn.0) else { return };
-        row.lease = None;
+        if row.lease.take().is_none() {
+            return;
+        }
         if let Some(viewer) = row.viewer.take() {
             self.watches.close(viewer);
             self.unload(now);

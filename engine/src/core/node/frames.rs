@@ -13,6 +13,10 @@ const ERRORS_WAITING: usize = 64;
 /// Watch frames that may wait for their snapshots.
 const REQUESTS_WAITING: usize = 256;
 
+/// Watches in them, those included that a later frame took back: a client that takes no answers
+/// cannot fill the memory with questions.
+const ENTRIES_WAITING: usize = 16 * WATCHES;
+
 impl Node {
     /// A frame has arrived. From a connection that speaks for no session any more it has no effect
     /// (rule 4).
@@ -62,9 +66,8 @@ impl Node {
 
     /// A frame of a kind unknown here, or a pong, has arrived: a sign of life.
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
-        if let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease)
-            && self.leases.get(lease).is_some_and(|it| it.lingers_until.is_none())
-        {
+        let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) else { return };
+        if self.leases.get(lease).is_some_and(|it| it.lingers_until.is_none()) {
             self.touch(now, lease);
         }
     }
@@ -136,7 +139,9 @@ impl Node {
         let Some(row) = self.conns.get_mut(conn.0) else { return };
         let viewer = *row.viewer.get_or_insert_with(|| self.watches.open(conn));
         let name = row.name.clone();
-        if self.watches.requests_of(viewer) >= REQUESTS_WAITING {
+        if self.watches.requests_of(viewer) >= REQUESTS_WAITING
+            || self.watches.waiting(viewer) + users.len() > ENTRIES_WAITING
+        {
             self.hang_up(now, conn, CloseCode::TooFast);
             return;
         }
@@ -149,7 +154,9 @@ impl Node {
                     item.number,
                     item.user.len()
                 );
-                self.complain(now, conn, ErrorCode::BadUser, item.number, text);
+                if !self.complain(now, conn, ErrorCode::BadUser, item.number, text) {
+                    return;
+                }
                 continue;
             }
             if self.watches.watched_by(viewer) >= WATCHES
@@ -158,7 +165,9 @@ impl Node {
                 let text = format!(
                     "{WATCHES} users are watched already: unwatch some before watching others"
                 );
-                self.complain(now, conn, ErrorCode::TooManyWatches, item.number, text);
+                if !self.complain(now, conn, ErrorCode::TooManyWatches, item.number, text) {
+                    return;
+                }
                 continue;
             }
             let sight = if *item.user == *name { Sight::Own } else { Sight::Public };
@@ -179,19 +188,29 @@ impl Node {
         self.wake(conn);
     }
 
-    /// Something was not done; the connection goes on, unless its client never reads.
-    fn complain(&mut self, now: Time, conn: ConnId, code: ErrorCode, about: u32, text: String) {
-        let Some(row) = self.conns.get_mut(conn.0) else { return };
+    /// Something was not done; the connection goes on, unless its client never reads. Returns
+    /// whether it does.
+    fn complain(
+        &mut self,
+        now: Time,
+        conn: ConnId,
+        code: ErrorCode,
+        about: u32,
+        text: String,
+    ) -> bool {
+        let Some(row) = self.conns.get_mut(conn.0) else { return false };
         if row.waiting.errors.len() >= ERRORS_WAITING {
             self.hang_up(now, conn, CloseCode::TooFast);
-            return;
+            return false;
         }
         row.waiting.errors.push_back((code, about, text));
         self.wake(conn);
+        true
     }
 
-    /// Closes a connection that its session may come back from: the session lingers.
-    pub(super) fn hang_up(&mut self, now: Time, conn: ConnId, code: CloseCode) {
+    /// Closes a connection for a reason that its session has no part in (a broken frame, a drain):
+    /// the session lingers, as after a drop.
+    pub fn hang_up(&mut self, now: Time, conn: ConnId, code: CloseCode) {
         let lease = self.conns.get(conn.0).and_then(|it| it.lease);
         if let Some(row) = lease.and_then(|it| self.leases.get_mut(it)) {
             row.conn = None;

@@ -62,8 +62,8 @@ impl Node {
                 }
             }
             Some(Due::Idle) => self.set_idle(now, lease, Idle::Found),
-            Some(Due::Lingered) => self.end(now, lease, Ending::Code(CloseCode::Ended)),
-            Some(Due::Expired) => {
+            // A session that said `closing` may still have its connection, too.
+            Some(Due::Expired | Due::Lingered) => {
                 let Some(row) = self.leases.get_mut(lease) else { return };
                 match (row.conn, row.reading_since) {
                     (Some(conn), None) => {
@@ -77,17 +77,17 @@ impl Node {
         }
     }
 
-    /// The lease has run out, if it still has: the session ends, or lingers for `expiry_grace`
-    /// more (rule 2).
+    /// The lease has run out or has lingered long enough, if it still has: the session ends, or
+    /// lingers for `expiry_grace` more (rule 2).
     pub(super) fn expire(&mut self, now: Time, lease: LeaseId) {
         let Some(row) = self.leases.get_mut(lease) else { return };
         row.reading_since = None;
         let Some(row) = self.leases.get(lease) else { return };
         let deadline = self.leases.deadline(row);
-        if deadline > now {
+        if row.lingers_until.unwrap_or(deadline) > now {
             return;
         }
-        if self.settings.expiry_grace == Span::ZERO {
+        if row.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
             return self.end(now, lease, Ending::Code(CloseCode::Ended));
         }
         let Some(row) = self.leases.get_mut(lease) else { return };
