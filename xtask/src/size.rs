@@ -62,7 +62,8 @@ fn bundled(export: &str) -> Result<Vec<u8>> {
     let package = npm::package_json()?;
     let entry = resolve(&package["exports"][export])
         .with_context(|| format!("npm/package.json exports no {export:?} for browsers"))?;
-    let bundle = paths::scratch().join("size").join(entry.trim_start_matches("./"));
+    let entry = entry.trim_start_matches("./");
+    let bundle = paths::scratch().join("size").join(entry);
     let mut esbuild =
         npm_bin("esbuild", "--bundle --minify --format=esm --target=es2022 --log-level=warning")
             .arg(paths::npm().join(entry))
