@@ -52,5 +52,5 @@ pub(crate) fn ensure(tools: impl IntoIterator<Item = Tool>) -> Result<()> {
 
 /// Ends with the one thing the person has to do.
 fn missing(what: &str, remedy: &str) -> Result<()> {
-    bail!("{what} is missing and cannot be installed from here. Run:\n\n    {remedy}\n")
+    bail!("{what} is missing and cannot be installed from here. To mend that:\n\n    {remedy}\n")
 }
