@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use crate::steps::{STEPS, Step};
 use crate::table::{self, duration};
@@ -16,7 +16,7 @@ pub(crate) struct Args {
     all: bool,
 
     /// Run only this step; may be given more than once
-    #[arg(long, value_name = "STEP", value_parser = PossibleValuesParser::new(STEPS.iter().map(|step| step.name)))]
+    #[arg(long, value_name = "STEP", value_parser = step_names())]
     only: Vec<String>,
 }
 
@@ -40,6 +40,12 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     }
     println!("\n{}", summary(&steps, &outcomes));
     ExitCode::from(u8::from(outcomes.iter().any(|outcome| !matches!(outcome, Outcome::Passed(_)))))
+}
+
+fn step_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(
+        STEPS.iter().map(|step| PossibleValue::new(step.name).help(step.about)),
+    )
 }
 
 impl Args {
