@@ -65,7 +65,7 @@ fn run_each(steps: &[&Step], outcomes: &mut [Outcome]) {
         let result = (step.run)();
         let time = start.elapsed();
         if let Err(error) = result {
-            println!("\nerror: step {} {error:#}", step.name);
+            println!("\nerror: step {}: {error:#}", step.name);
             println!("run it again with: cargo xtask test --only {}", step.name);
             *outcome = Outcome::Failed(time);
             return;
