@@ -29,6 +29,8 @@ pub struct HeldSession {
     pub view: SessionView,
     /// When its lease runs out, or when it has lingered long enough if that is sooner.
     pub deadline: Time,
+    /// When it was last heard.
+    pub heard: Time,
     /// Its connection, if it has one.
     pub conn: Option<ConnId>,
 }
@@ -60,6 +62,7 @@ impl Node {
                     deadline: lease.map_or(Time::ZERO, |it| {
                         it.lingers_until.unwrap_or_else(|| self.leases.deadline(it))
                     }),
+                    heard: lease.map_or(Time::ZERO, |it| it.heard),
                     conn: lease.and_then(|it| it.conn),
                 }
             })
