@@ -3,27 +3,10 @@
 use core::cell::Cell;
 
 use greendot_protocol::Time;
-use wasm_bindgen::prelude::*;
+use wasm_bindgen::JsValue;
 
+use super::js::{clear_timeout, queue_microtask, set_timeout, steady_now, wall_now};
 use super::shell::Handler;
-
-#[wasm_bindgen]
-extern "C" {
-    #[wasm_bindgen(js_namespace = performance, js_name = now)]
-    fn steady_now() -> f64;
-
-    #[wasm_bindgen(js_namespace = Date, js_name = now)]
-    fn wall_now() -> f64;
-
-    #[wasm_bindgen(js_name = setTimeout)]
-    fn set_timeout(call: &Handler, millis: f64) -> JsValue;
-
-    #[wasm_bindgen(js_name = clearTimeout)]
-    fn clear_timeout(id: &JsValue);
-
-    #[wasm_bindgen(js_name = queueMicrotask)]
-    fn queue_microtask(call: &Handler);
-}
 
 /// The steady clock, watched for sleeps that it does not show.
 ///

@@ -7,12 +7,11 @@ use core::cell::{Cell, RefCell};
 use greendot_protocol::Time;
 use greendot_protocol::binary::{decode_server, encode_client};
 use greendot_protocol::limits::SERVER_FRAME_BYTES;
-use js_sys::Uint8Array;
 use wasm_bindgen::prelude::*;
-use web_sys::{CloseEvent, MessageEvent, WebSocket};
 
 use super::clock::{Clock, Timer};
 use super::host::Host;
+use super::js::{Event, Uint8Array};
 use super::socket::{Socket, copy};
 use crate::core::{Client, Config, Dial, Output, Page};
 
@@ -98,13 +97,13 @@ impl Shell {
             return;
         }
         let Some((dial, state)) = self.socket.state() else { return };
-        if state >= WebSocket::CLOSING {
-            let code = event.unchecked_ref::<CloseEvent>().code();
+        if state >= CLOSING {
+            let code = event.unchecked_ref::<Event>().code();
             self.socket.close(code);
             self.input(&mut |core, now| core.handle_closed(now, dial, code));
             return;
         }
-        let data = event.unchecked_ref::<MessageEvent>().data();
+        let data = event.unchecked_ref::<Event>().data();
         if data.is_undefined() {
             self.input(&mut |core, now| core.handle_opened(now, dial));
         } else {
@@ -185,6 +184,9 @@ impl Shell {
         }
     }
 }
+
+/// The ready state from which on a socket is of no use.
+const CLOSING: u16 = 2;
 
 /// WebSocket's codes for a page that goes, and for a connection that did not come about.
 const GOING_AWAY: u16 = 1000;

@@ -4,10 +4,9 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 
 use greendot_protocol::SUBPROTOCOL_BINARY;
-use js_sys::{Function, Uint8Array};
-use wasm_bindgen::JsCast;
-use web_sys::{BinaryType, WebSocket};
+use wasm_bindgen::JsValue;
 
+use super::js::{Uint8Array, WebSocket};
 use super::shell::Handler;
 use crate::core::Dial;
 
@@ -23,9 +22,9 @@ impl Socket {
 
     /// Opens a connection; false if the browser refuses even to try.
     pub(super) fn open(&self, dial: Dial, url: &str, call: &Handler) -> bool {
-        let Ok(socket) = WebSocket::new_with_str(url, SUBPROTOCOL_BINARY) else { return false };
-        socket.set_binary_type(BinaryType::Arraybuffer);
-        hang(&socket, Some(call.as_ref().unchecked_ref()));
+        let Ok(socket) = WebSocket::new(url, SUBPROTOCOL_BINARY) else { return false };
+        socket.set_binary_type("arraybuffer");
+        hang(&socket, call.as_ref());
         *self.0.borrow_mut() = Some((dial, socket));
         true
     }
@@ -34,21 +33,20 @@ impl Socket {
         if let Some((open, socket)) = &*self.0.borrow()
             && *open == dial
         {
-            // It only fails while the socket is opening, and nothing is sent then.
-            let _ = socket.send_with_u8_array(bytes);
+            socket.send(bytes);
         }
     }
 
     /// Closes the connection, whatever it has come to, and hears no more of it.
     pub(super) fn close(&self, code: u16) {
         if let Some((_, socket)) = self.0.take() {
-            hang(&socket, None);
-            let _ = socket.close_with_code(code);
+            hang(&socket, &JsValue::NULL);
+            socket.close(code);
         }
     }
 }
 
-fn hang(socket: &WebSocket, call: Option<&Function>) {
+fn hang(socket: &WebSocket, call: &JsValue) {
     socket.set_onopen(call);
     socket.set_onmessage(call);
     socket.set_onclose(call);
@@ -58,5 +56,5 @@ fn hang(socket: &WebSocket, call: Option<&Function>) {
 pub(super) fn copy(from: &Uint8Array, into: &mut Vec<u8>) {
     into.clear();
     into.resize(from.length() as usize, 0);
-    from.copy_to(into);
+    super::js::copy(into, from);
 }
