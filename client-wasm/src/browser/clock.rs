@@ -69,8 +69,9 @@ impl Timer {
     }
 
     pub(super) fn disarm(&self) {
-        self.fired();
-        clear_timeout(&self.id.replace(JsValue::UNDEFINED));
+        if self.armed.replace(Time::MAX) < Time::MAX {
+            clear_timeout(&self.id.replace(JsValue::UNDEFINED));
+        }
     }
 }
 
