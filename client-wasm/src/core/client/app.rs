@@ -7,6 +7,7 @@ use super::Client;
 use crate::core::alarms::Reason;
 use crate::core::link::Phase;
 use crate::core::output::{Message, Output, Part, Row};
+use crate::core::own::Own;
 use crate::core::rows::Wire;
 use crate::core::watches::HELD_BACK;
 
@@ -34,8 +35,12 @@ impl Client {
 
     /// Says a clean goodbye and ends the link; the session ends at once. What is watched is kept
     /// for the next [`Client::connect`].
+    ///
+    /// Whoever connects next may be somebody else: the mode is not taken along.
     pub fn sign_out(&mut self, now: Time) {
         self.close(now, Message::Bye);
+        self.own = Own::default();
+        self.told_mode = None;
     }
 
     fn close(&mut self, now: Time, farewell: Message) {
