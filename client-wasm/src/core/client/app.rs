@@ -101,6 +101,11 @@ impl Client {
             return;
         }
         self.rows.remove(row, None);
+        self.forget_nobody();
+    }
+
+    /// With nobody watched there is nobody to be forgotten.
+    pub(super) fn forget_nobody(&mut self) {
         if self.rows.len() == 0 {
             self.alarms.clear(Reason::Unknown);
         }

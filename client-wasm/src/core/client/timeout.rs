@@ -24,6 +24,7 @@ impl Client {
                     if let Some(heart) = self.heart.as_mut().filter(|_| sent) {
                         heart.sent(now);
                     }
+                    self.forget_nobody();
                 }
                 Reason::Attempt => {
                     let node_failed = self.link.phase != Phase::Token;
