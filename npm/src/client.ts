@@ -224,7 +224,10 @@ export class Client implements Presence {
   /** The wasm half keeps its host for as long as it lives; held weakly, the two halves do not keep each other alive. */
   static #weakHost(client: Client): Host {
     const weak = new WeakRef(client);
-    const host = () => weak.deref()?.#host;
+    const host = () => {
+      const alive = weak.deref();
+      return alive && alive.#host;
+    };
     return {
       needToken: dial => host()?.needToken(dial),
       url: node => host()?.url(node) ?? "",

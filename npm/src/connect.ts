@@ -8,7 +8,7 @@ import type { Options, Presence } from "./types.js";
 export function connector(load: Load): (options: Options) => Presence {
   return options => {
     const here = options.headless === true || inBrowser();
-    const client = new Client(settingsOf(options), here ? load : undefined, options.wasm);
+    const client = new Client(settingsOf(options, here), here ? load : undefined, options.wasm);
     client.connect();
     return client;
   };

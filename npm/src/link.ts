@@ -9,7 +9,7 @@ export class LinkStatus {
   #stale = true;
   #due = false;
   /** What listeners have yet to hear, in order. */
-  readonly #untold: Link[] = [];
+  readonly #untold: { readonly link: Link; readonly onlyStale: boolean }[] = [];
   readonly #listeners = new Listeners<Link>();
 
   get now(): Link {
@@ -34,13 +34,14 @@ export class LinkStatus {
     const last = this.#now;
     // Only a live link can be fresh.
     const stale = this.#stale || link.state !== "live";
-    if (last.state === link.state && last.why === link.why && last.retryMs === link.retryMs) {
-      if (last.stale === stale) return;
-      // Told together with the step that it belongs to, if that has not been told yet.
-      if (this.#untold.at(-1) === last) this.#untold.pop();
-    }
+    const sameStep = last.state === link.state && last.why === link.why && last.retryMs === link.retryMs;
+    if (sameStep && last.stale === stale) return;
     this.#now = Object.freeze({ ...link, stale });
-    this.#untold.push(this.#now);
+    // Going stale or fresh is told together with the step that it belongs to: the one just before, or just after it.
+    const before = this.#untold.at(-1);
+    const merged = before !== undefined && (sameStep || before.onlyStale);
+    if (merged) this.#untold.pop();
+    this.#untold.push({ link: this.#now, onlyStale: sameStep && (before?.onlyStale ?? true) });
     if (this.#due) return;
     this.#due = true;
     queueMicrotask(() => this.#tell());
@@ -48,6 +49,6 @@ export class LinkStatus {
 
   #tell(): void {
     this.#due = false;
-    for (const link of this.#untold.splice(0)) this.#listeners.tell(link);
+    for (const { link } of this.#untold.splice(0)) this.#listeners.tell(link);
   }
 }

@@ -11,8 +11,11 @@ export interface Settings {
   readonly idleAfterSecs: number;
 }
 
-/** Refuses what cannot work, where the mistake was made and not at the first dial. */
-export function settingsOf(options: Options): Settings {
+/**
+ * Refuses what cannot work, where the mistake was made and not at the first dial. `dials`: whether it will come to one;
+ * a server, which never dials, has no origin that a path could belong to.
+ */
+export function settingsOf(options: Options, dials: boolean): Settings {
   const { token, session, idleAfter } = options;
   if (typeof token !== "function") throw wrong("token", "it must be a function", "Give `token: () => …`.");
   if (session !== undefined && (session === "" || new TextEncoder().encode(session).length > SESSION_BYTES)) {
@@ -21,7 +24,7 @@ export function settingsOf(options: Options): Settings {
   if (idleAfter !== undefined && !(idleAfter >= 0 && idleAfter <= IDLE_AFTER_MAX)) {
     throw wrong("idleAfter", `it must be 0 to ${IDLE_AFTER_MAX} seconds`, "Give whole seconds, or 0 for never.");
   }
-  return { nodes: nodesOf(options), token, session, idleAfterSecs: idleAfter === undefined ? -1 : Math.ceil(idleAfter) };
+  return { nodes: dials ? nodesOf(options) : [], token, session, idleAfterSecs: idleAfter === undefined ? -1 : Math.ceil(idleAfter) };
 }
 
 function nodesOf({ url, urls }: Options): string[] {
