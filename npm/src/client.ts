@@ -1,6 +1,6 @@
 import { errorNameOf, LINKS, MODES, whyOf } from "./codes.js";
 import { type Engine, type EngineClass, type Host, PAGE, type PageEvent } from "./engine.js";
-import { type ErrorCode, GreendotError, isNotAllowed } from "./errors.js";
+import { GreendotError, isNotAllowed, wrapped } from "./errors.js";
 import { LinkStatus } from "./link.js";
 import { Listeners } from "./listeners.js";
 import type { Load, WasmSource } from "./load.js";
@@ -111,7 +111,7 @@ export class Client implements Presence {
     if (session !== this.#session && this.#engine !== undefined) this.#detach();
     this.#session = session;
     this.#unbind = bindPage({ page: event => this.#page(event), input: () => this.#engine?.input() });
-    // What happened to the page while nobody listened.
+    // What may have happened to the page while nobody listened.
     for (const event of pageNow()) this.#engine?.page(event);
   }
 
@@ -131,7 +131,8 @@ export class Client implements Presence {
       if (open.has(this)) this.#attach(engine);
     } catch (error) {
       if (open.has(this)) this.#linkIs({ state: "stopped", why: "load_failed" });
-      this.#fail(error instanceof GreendotError ? error : failure("load_failed", error));
+      const next = "Call connect() to try again.";
+      this.#fail(wrapped(error, "load_failed", "the wasm client did not start", "the wasm file", next));
     } finally {
       this.#loading = false;
     }
@@ -140,7 +141,7 @@ export class Client implements Presence {
   #attach(engineClass: EngineClass): void {
     const { nodes, idleAfterSecs } = this.#settings;
     const [seed = 0, seed2 = 0] = randomWords(2);
-    const engine = new engineClass(Client.#weakHost(this), this.#session ?? "", nodes.length, idleAfterSecs, seed, seed2);
+    const engine = new engineClass(Client.#hostOf(this), this.#session ?? "", nodes.length, idleAfterSecs, seed, seed2);
     this.#engine = this.#rows.engine = engine;
     // All that goes into the hello comes before the dial: who is invisible is so from the first frame on.
     if (this.#modeChosen) engine.setMode(MODES.indexOf(this.#mode));
@@ -152,7 +153,6 @@ export class Client implements Presence {
 
   #detach(): void {
     this.#engine = undefined;
-    this.#parts.detach();
     this.#rows.detach();
   }
 
@@ -163,33 +163,13 @@ export class Client implements Presence {
     if (better && this.#link.now.why === "load_failed") this.connect();
   }
 
-  /** What the wasm half calls. */
-  readonly #host: Host = {
-    needToken: dial => void this.#token(dial),
-    url: node => this.#settings.nodes[node] ?? "",
-    changed: (part, row) => this.#parts.changed(part, row),
-    // Changes are told in a microtask, which comes after the whole batch in any case.
-    flushed: () => {},
-    link: (state, code, retryMs) => {
-      const why = whyOf(code);
-      const name = LINKS[state] ?? "closed";
-      this.#linkIs({ state: name, ...(why && { why }), ...(name === "waiting" && { retryMs }) });
-    },
-    stale: is => {
-      this.#link.setStale(is);
-      this.#followLink();
-    },
-    mode: mode => this.#modeIs(MODES[mode] ?? "auto"),
-    error: (code, _about, text) => {
-      const next = "The rest of the connection is not touched by it.";
-      this.#fail(new GreendotError(errorNameOf(code), text, "what the app asked for", next));
-    },
-    // For a beacon when the page goes; the closing frame does it meanwhile.
-    ticket: () => {},
-  };
-
   #linkIs(link: Omit<Link, "stale">): void {
     this.#link.set(link);
+    this.#followLink();
+  }
+
+  #staleIs(is: boolean): void {
+    this.#link.setStale(is);
     this.#followLink();
   }
 
@@ -211,9 +191,20 @@ export class Client implements Presence {
       if (typeof token !== "string") throw new TypeError(`it gave ${token === null ? "null" : typeof token}, no string`);
       engine?.token(dial, token);
     } catch (error) {
-      this.#fail(error instanceof GreendotError ? error : failure("token_failed", error));
+      const next = "It is asked again at the next dial.";
+      this.#fail(wrapped(error, "token_failed", "there is no token", "the token function", next));
       engine?.tokenFailed(dial, isNotAllowed(error));
     }
+  }
+
+  /** Something was not done. In a microtask, because a row may be refused inside the call that makes it. */
+  #refused(code: number, about: number, text: string): void {
+    queueMicrotask(() => {
+      const name = errorNameOf(code);
+      const row = ABOUT_ROWS.includes(name) ? this.#rows.byNumber(about) : undefined;
+      const culprit = row === undefined ? "what the app asked for" : `the user "${row.user}"`;
+      this.#fail(new GreendotError(name, text, culprit, "All else goes on."));
+    });
   }
 
   #fail(error: GreendotError): void {
@@ -221,30 +212,38 @@ export class Client implements Presence {
     else queueMicrotask(() => this.#errors.tell(error));
   }
 
-  /** The wasm half keeps its host for as long as it lives; held weakly, the two halves do not keep each other alive. */
-  static #weakHost(client: Client): Host {
+  /**
+   * What the wasm half calls. It keeps its host for as long as it lives: held weakly, the two halves do not keep each
+   * other alive.
+   */
+  static #hostOf(client: Client): Host {
     const weak = new WeakRef(client);
-    const host = () => {
+    const tell = (what: (client: Client) => void): void => {
       const alive = weak.deref();
-      return alive && alive.#host;
+      if (alive !== undefined) what(alive);
     };
+    const { nodes } = client.#settings;
     return {
-      needToken: dial => host()?.needToken(dial),
-      url: node => host()?.url(node) ?? "",
-      changed: (part, row) => host()?.changed(part, row),
-      flushed: () => host()?.flushed(),
-      link: (state, why, retryMs) => host()?.link(state, why, retryMs),
-      stale: is => host()?.stale(is),
-      mode: mode => host()?.mode(mode),
-      error: (code, about, text) => host()?.error(code, about, text),
-      ticket: ticket => host()?.ticket(ticket),
+      needToken: dial => tell(it => void it.#token(dial)),
+      url: node => nodes[node] ?? "",
+      changed: (part, row) => tell(it => it.#parts.changed(part, row)),
+      // Changes are told in a microtask, which comes after the whole batch in any case.
+      flushed: () => {},
+      link: (state, code, retryMs) => tell(it => it.#linkIs(linkOf(state, code, retryMs))),
+      stale: is => tell(it => it.#staleIs(is)),
+      mode: mode => tell(it => it.#modeIs(MODES[mode] ?? "auto")),
+      error: (code, about, text) => tell(it => it.#refused(code, about, text)),
+      // For a beacon when the page goes; the closing frame does it meanwhile.
+      ticket: () => {},
     };
   }
 }
 
-function failure(code: ErrorCode & ("load_failed" | "token_failed"), cause: unknown): GreendotError {
-  const text = cause instanceof Error ? cause.message : String(cause);
-  return code === "token_failed"
-    ? new GreendotError(code, `no token: ${text}`, "the token function", "It is asked again at the next dial.", cause)
-    : new GreendotError(code, `the wasm client did not start: ${text}`, "the wasm file", "Call connect() to try again.", cause);
+/** Errors whose number is a row's. */
+const ABOUT_ROWS: readonly string[] = ["bad_user", "too_many_watches"];
+
+function linkOf(state: number, code: number, retryMs: number): Omit<Link, "stale"> {
+  const name = LINKS[state] ?? "closed";
+  const why = whyOf(code);
+  return { state: name, ...(why && { why }), ...(name === "waiting" && retryMs >= 0 && { retryMs }) };
 }

@@ -33,6 +33,16 @@ export class NotAllowed extends GreendotError {
   }
 }
 
+/** Whatever was thrown, as one of ours; what is one already knows better than we do here. */
+export function wrapped(thrown: unknown, code: ErrorCode, what: string, culprit: string, next: string): GreendotError {
+  if (thrown instanceof GreendotError) return thrown;
+  return new GreendotError(code, `${what}: ${textOf(thrown)}`, culprit, next, thrown);
+}
+
+export function textOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 /** By its code, not by its class: two copies of this package in one page must still understand each other. */
 export function isNotAllowed(error: unknown): boolean {
   return typeof error === "object" && error !== null && "code" in error && error.code === "not_allowed";

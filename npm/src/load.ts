@@ -1,5 +1,5 @@
 import type { EngineClass } from "./engine.js";
-import { GreendotError } from "./errors.js";
+import { textOf, wrapped } from "./errors.js";
 import init, { Client } from "./wasm/client.js";
 
 /** What the wasm client can be made from: an address, or what an app has loaded itself. */
@@ -30,8 +30,7 @@ async function start(given: WasmSource | undefined, own: () => WasmSource | Prom
     await init({ module_or_path: await fetched(source) });
     return Client;
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    throw new GreendotError("load_failed", `the wasm file did not load: ${text}`, name, nextStep(text), error);
+    throw wrapped(error, "load_failed", "the wasm file did not load", name, nextStep(textOf(error)));
   }
 }
 

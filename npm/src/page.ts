@@ -42,12 +42,14 @@ export function bindPage(hooks: PageHooks): Stop {
   return () => ends.abort();
 }
 
-/** What of the page's state is not as a fresh wasm client takes it to be. */
+/** How it is with the page now, as far as it can be told. */
 export function pageNow(): PageEvent[] {
   const now: PageEvent[] = [];
-  if (typeof document !== "undefined" && document.visibilityState === "hidden") now.push(PAGE.hidden);
-  // Strictly false: Node's navigator does not say.
-  if (typeof navigator !== "undefined" && navigator.onLine === false) now.push(PAGE.offline);
+  if (typeof document !== "undefined") now.push(visibility());
+  // Node's navigator does not say.
+  if (typeof navigator !== "undefined" && typeof navigator.onLine === "boolean") {
+    now.push(navigator.onLine ? PAGE.online : PAGE.offline);
+  }
   return now;
 }
 

@@ -21,17 +21,9 @@ const STRANGERS = 1_000;
 export class Rows {
   engine: Engine | undefined;
   readonly #byUser = new Map<string, Row>();
-  readonly #byNumber: (Row | undefined)[] = [];
+  readonly #byNumber = new Map<number, Row>();
   readonly #strangers = new Map<string, View>();
   #stale = true;
-
-  get size(): number {
-    return this.#byUser.size;
-  }
-
-  get stale(): boolean {
-    return this.#stale;
-  }
 
   /** Returns whether that was news. */
   setStale(is: boolean): boolean {
@@ -62,19 +54,18 @@ export class Rows {
       // Begins with the object that was given out before, so that a first watch alone re-renders nothing.
       row = { user, number: -1, parts: 0, view: this.#stranger(user), dirty: true };
       this.#byUser.set(user, row);
-      this.#strangers.delete(user);
     }
     return row;
   }
 
   close(row: Row): void {
     this.#byUser.delete(row.user);
-    if (row.number >= 0) this.#byNumber[row.number] = undefined;
+    this.#byNumber.delete(row.number);
   }
 
   detach(): void {
     this.engine = undefined;
-    this.#byNumber.length = 0;
+    this.#byNumber.clear();
     for (const row of this.#byUser.values()) {
       row.number = -1;
       row.dirty = true;
@@ -83,11 +74,11 @@ export class Rows {
 
   numbered(row: Row, number: number): void {
     row.number = number;
-    this.#byNumber[number] = row;
+    this.#byNumber.set(number, row);
   }
 
   byNumber(number: number): Row | undefined {
-    return this.#byNumber[number];
+    return this.#byNumber.get(number);
   }
 
   #stranger(user: string): View {

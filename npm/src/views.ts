@@ -17,7 +17,7 @@ export function viewOf(user: string, stale: boolean, row: number, source: Source
     return Object.freeze(lastSeen === undefined ? { user, state, stale } : { user, state, stale, lastSeen });
   }
   if (state === "unknown") return unknownView(user, stale, before);
-  const note = source.note(row);
+  const note = source.note(row) || undefined;
   if (before?.state === state && before.stale === stale && before.note === note) return before;
   return Object.freeze(note === undefined ? { user, state, stale } : { user, state, stale, note });
 }

@@ -202,4 +202,14 @@ describe("errors of the server", () => {
     expect(errors[0]?.message).toContain("more than 1000 users");
     expect(errors[0]).toBeInstanceOf(GreendotError);
   });
+
+  test("name the user they are about", async () => {
+    const { client, engine } = await openLive();
+    const errors: GreendotError[] = [];
+    client.onError(error => errors.push(error));
+    client.watch("ana", () => {});
+    engine.host.error(2, 0, "a connection may watch 1000 users");
+    await settled();
+    expect(errors[0]?.culprit).toBe('the user "ana"');
+  });
 });

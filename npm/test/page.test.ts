@@ -79,6 +79,14 @@ describe("the life of the page", () => {
     expect(FakeEngine.last.calls).toEqual([`page ${PAGE.hidden}`, `page ${PAGE.offline}`, "connect"]);
   });
 
+  test("is told anew to a client that was closed meanwhile", async () => {
+    const { client, engine } = await openLive();
+    client.close();
+    visibility("hidden");
+    client.connect();
+    expect(engine.calls.slice(-3)).toEqual([`page ${PAGE.hidden}`, `page ${PAGE.online}`, "connect"]);
+  });
+
   test("reaches the wasm client, and not after close", async () => {
     const { client, engine } = await openLive();
     window.dispatchEvent(new Event("pagehide"));
