@@ -266,9 +266,9 @@ impl World<'_> {
         row.user = Some(user.to_owned());
         row.session = Some(hello.session.to_owned());
         self.heard(conn);
-        // What the engine says of the generation is known once it has asked R.
-        self.pump(node);
-        self.at(self.now, ARRIVAL, Task::Generation(user.to_owned(), hello.session.to_owned()));
+        if self.store.is_none() {
+            self.note_generation(user.to_owned(), hello.session.to_owned());
+        }
     }
 
     /// Remembers the generation that a session has now been given.

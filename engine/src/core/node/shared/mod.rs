@@ -47,6 +47,8 @@ pub(in crate::core::node) enum Then {
     Connected(LeaseId),
     /// These users' records are wanted.
     Loaded(Vec<Arc<str>>),
+    /// A beat has been taken.
+    Beaten,
     /// An [`Node::ask`].
     Asked { ask: u64, viewer: Arc<str>, users: Vec<Arc<str>> },
     /// The reply says all there is to do.
@@ -88,6 +90,11 @@ pub(in crate::core::node) struct Shared {
     beat_at: Time,
     /// When the store last answered.
     answered: Time,
+    /// The number of the last notice that came.
+    noticed: u64,
+    /// How many notices the store had sent at the last beat but one: by now they have come, or
+    /// are lost.
+    told: u64,
     reach: Reach,
     /// Choices made while the store was out of reach: the latest of each user.
     modes: Vec<(Arc<str>, Mode)>,
@@ -115,6 +122,8 @@ impl Shared {
             pending: VecDeque::new(),
             beat_at: now,
             answered: now,
+            noticed: 0,
+            told: 0,
             reach: Reach::Good,
             modes: Vec::new(),
             notes: Vec::new(),

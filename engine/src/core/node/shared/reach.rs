@@ -55,7 +55,7 @@ impl Node {
             .filter_map(|it| self.silent_of(now, it))
             .map(|it| (it.name, it.seat))
             .collect();
-        self.submit(now, Request::Beat { away, silent, heard }, Then::Nothing);
+        self.submit(now, Request::Beat { away, silent, heard }, Then::Beaten);
     }
 
     pub(super) fn lose_store(&mut self, now: Time) {
@@ -71,7 +71,7 @@ impl Node {
                 Then::Asked { ask, viewer, users } => {
                     self.answer_ask(now, ask, &viewer, &users, &[]);
                 }
-                Then::Loaded(_) | Then::Nothing => {}
+                Then::Loaded(_) | Then::Beaten | Then::Nothing => {}
             }
         }
         for conn in self.watches.waiting_conns() {

@@ -15,6 +15,7 @@ impl Node {
         let Some(shared) = self.shared.as_mut() else { return };
         let mut then = Then::Nothing;
         // Requests are carried out in order: what was asked before and not answered is lost.
+        let mut missed = false;
         while let Some((first, _, _)) = shared.pending.front() {
             if *first > number {
                 break;
@@ -22,6 +23,8 @@ impl Node {
             let (first, _, its) = shared.pending.pop_front().expect("seen above");
             if first == number {
                 then = its;
+            } else {
+                missed = true;
             }
         }
         shared.answered = now;
@@ -37,12 +40,19 @@ impl Node {
                 note: Arc::clone(&report.note),
             }));
         }
-        if was_lost || lost_data {
+        if matches!(then, Then::Beaten) {
+            let Some(shared) = self.shared.as_mut() else { return };
+            // A lost notice heals here, within two beats.
+            missed |= shared.told > shared.noticed;
+            shared.told = reply.told;
+            shared.noticed = if missed { reply.told } else { shared.noticed };
+        }
+        if was_lost || lost_data || missed {
             self.come_back(now, lost_data);
         }
         self.apply(now, reply.epoch, &reply.reports);
         match then {
-            Then::Nothing => {}
+            Then::Nothing | Then::Beaten => {}
             Then::Connected(lease) => self.connected(now, lease, reply.held),
             Then::Loaded(users) => self.loaded(now, &users),
             Then::Asked { ask, viewer, users } => {
@@ -51,8 +61,13 @@ impl Node {
         }
     }
 
-    /// The store tells something unasked.
-    pub fn handle_notice(&mut self, now: Time, notice: &Notice) {
+    /// The store tells something unasked, as its notice of this number.
+    pub fn handle_notice(&mut self, now: Time, number: u64, notice: &Notice) {
+        if let Some(shared) = self.shared.as_mut() {
+            // A gap shows at the next beat: what was skipped is not counted as come.
+            let next = shared.noticed + 1;
+            shared.noticed = if number == next { number } else { shared.noticed };
+        }
         match notice {
             Notice::Changed { epoch, report } => {
                 self.apply(now, *epoch, std::slice::from_ref(report));
