@@ -1,1 +1,89 @@
-fn main() {}
+//! The project's commands, one per file: `cargo xtask --help` names them.
+//!
+//! Each command installs what it needs where it may (see [`tools`]), prints every command it runs so that a person can
+//! run the same one by hand, and skips work whose inputs have not changed (see [`stamp`]).
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a driver: it times its steps and waits for child processes"
+)]
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod bindgen;
+mod demo;
+mod npm;
+mod pack;
+mod paths;
+mod run;
+mod size;
+mod smoke;
+mod stamp;
+mod steps;
+mod table;
+mod test;
+mod tools;
+mod wasm;
+
+/// The commands of the Greendot workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build everything and serve the chat demo on loopback
+    ///
+    /// Prints `listening on http://127.0.0.1:PORT` when ready; Ctrl-C stops it. Open the address as `/?user=ana`, and
+    /// once more as `/?user=bo`.
+    Demo(demo::Args),
+
+    /// Run everything that guards a change, as CI does
+    ///
+    /// Installs missing tools, then runs step after step and stops at the first that fails. The last line counts the
+    /// steps that passed and failed.
+    Test(test::Args),
+
+    /// Build the npm package into target/npm/greendot-VERSION.tgz
+    Pack,
+
+    /// Report the raw, gzip and brotli bytes of what a page loads
+    Size(size::Args),
+
+    /// Run the wasm-bindgen command line, in the version that Cargo.lock names
+    #[command(hide = true, disable_help_flag = true)]
+    Bindgen {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+
+    /// Run one compiled wasm test file, in Node or a browser; cargo calls this
+    #[command(hide = true, disable_help_flag = true)]
+    TestRunner {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Test(args) => return test::run(&args),
+        Command::Pack => pack::run(),
+        Command::Size(args) => size::run(&args),
+        Command::Bindgen { args } => bindgen::bindgen(args),
+        Command::TestRunner { args } => bindgen::test_runner(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

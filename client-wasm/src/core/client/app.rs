@@ -1,0 +1,133 @@
+//! What the app asks for.
+
+use greendot_protocol::limits::{NOTE_BYTES, USER_BYTES};
+use greendot_protocol::{ErrorCode, Mode, State, Time};
+
+use super::Client;
+use crate::core::alarms::Reason;
+use crate::core::link::Phase;
+use crate::core::output::{Message, Output, Part, Row};
+use crate::core::rows::Wire;
+use crate::core::watches::HELD_BACK;
+
+impl Client {
+    /// Starts the link, or cuts a wait short: dials at once. While it is connecting or live this
+    /// does nothing.
+    pub fn connect(&mut self, now: Time) {
+        let now = self.arrive(now);
+        match self.link.phase {
+            Phase::Closed | Phase::Stopped => {
+                self.link.forget_losses();
+                self.dial(now);
+            }
+            Phase::Away | Phase::Waiting => self.dial(now),
+            _ => {}
+        }
+    }
+
+    /// Ends the link; the session lingers, as if the page might come back. What is watched is kept
+    /// for the next [`Client::connect`].
+    pub fn disconnect(&mut self, now: Time) {
+        self.close(now, Message::Closing);
+    }
+
+    /// Says a clean goodbye and ends the link; the session ends at once. What is watched is kept
+    /// for the next [`Client::connect`].
+    pub fn sign_out(&mut self, now: Time) {
+        self.close(now, Message::Bye);
+    }
+
+    fn close(&mut self, now: Time, farewell: Message) {
+        let now = self.arrive(now);
+        if self.link.phase == Phase::Closed {
+            return;
+        }
+        self.leave(now, farewell);
+        self.forget_connection(now);
+        self.link.why = 0;
+        self.link.phase = Phase::Closed;
+        self.tell_stale();
+        self.tell_link(None);
+    }
+
+    /// A part of the app begins to watch a user. Asked more than once, it has to stop as often.
+    ///
+    /// A name that no server would take, or one more user than a connection may watch, is answered
+    /// with [`Output::Error`]; the row is there all the same and stays unknown.
+    pub fn subscribe(&mut self, now: Time, part: Part, user: &str) -> Row {
+        let now = self.arrive(now);
+        let (row, made) = self.rows.find_or_insert(user);
+        let Some(slot) = self.rows.get_mut(row) else { return row };
+        if slot.listen(part) && slot.shown.state != State::Unknown {
+            self.outputs.push(Output::Changed { part, row });
+        }
+        if made && (user.is_empty() || user.len() > USER_BYTES) {
+            slot.wire = Wire::Refused;
+            let text = "a user's name has 1 to 128 bytes: this one is not watched".into();
+            self.outputs.push(Output::Error { code: ErrorCode::BadUser, about: row.0, text });
+        } else if slot.wire == Wire::Off && self.link.is_open() {
+            self.alarms.set_if_clear(Reason::Flush, now);
+        }
+        row
+    }
+
+    /// The part watches the user once less.
+    pub fn unsubscribe(&mut self, now: Time, part: Part, row: Row) {
+        let now = self.arrive(now);
+        self.unlisten(now, part, row, false);
+    }
+
+    /// The part watches nobody any more.
+    pub fn unsubscribe_all(&mut self, now: Time, part: Part) {
+        let now = self.arrive(now);
+        for at in 0..self.rows.places() {
+            self.unlisten(now, part, Row(at), true);
+        }
+    }
+
+    fn unlisten(&mut self, now: Time, part: Part, row: Row, all: bool) {
+        let Some(slot) = self.rows.get_mut(row) else { return };
+        if !slot.unlisten(part, all) {
+            return;
+        }
+        if matches!(slot.wire, Wire::Asked(_)) {
+            self.alarms.set_if_clear(Reason::Unwatch, now + HELD_BACK);
+            return;
+        }
+        self.rows.remove(row, None);
+        if self.rows.len() == 0 {
+            self.alarms.clear(Reason::Unknown);
+        }
+    }
+
+    /// The user chooses how to appear. While there is no connection the choice is kept, and said
+    /// in the next hello.
+    pub fn set_mode(&mut self, now: Time, mode: Mode) {
+        let now = self.arrive(now);
+        let said = self.link.is_open();
+        // The server answers a choice only if it changes something: one that does not would stay
+        // open, so it is not said.
+        if !said || !self.own.is_settled_on(mode) {
+            self.own.choose(mode, said);
+            if said {
+                self.send(now, Message::Mode(mode));
+            }
+        }
+        self.tell_mode();
+    }
+
+    /// The user's note; empty takes it away. Said as soon as there is a connection.
+    pub fn set_note(&mut self, now: Time, note: &str) {
+        let now = self.arrive(now);
+        if note.len() > NOTE_BYTES {
+            let text = "a note has up to 256 bytes: the old one stays; shorten it".into();
+            self.outputs.push(Output::Error { code: ErrorCode::NoteTooLong, about: 0, text });
+            return;
+        }
+        let said = self.link.is_open();
+        self.own.write(note, said);
+        if said {
+            self.send(now, Message::Note(note.into()));
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! What the connection brings.
+
+use alloc::boxed::Box;
+
+use greendot_protocol::{CloseCode, ErrorCode, ServerFrame, Span, Time, Welcome};
+
+use super::Client;
+use crate::core::alarms::Reason;
+use crate::core::beat::{Answer, Heart};
+use crate::core::link::{Loss, Phase};
+use crate::core::output::{Dial, Greeting, Message, Output, Row};
+use crate::core::rows::Wire;
+use crate::core::view::Epochs;
+
+/// Why there is no token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenFailure {
+    /// It could not be had this time; tried again like any other dial.
+    Failed,
+    /// There is none for this user: the link stops.
+    NotAllowed,
+}
+
+impl Client {
+    /// The token that [`Output::NeedToken`] asked for.
+    pub fn handle_token(&mut self, now: Time, dial: Dial, token: &str) {
+        self.arrive(now);
+        if dial != self.link.dial {
+            return;
+        }
+        if self.link.phase == Phase::Token {
+            self.link.phase = Phase::Opening;
+            self.token = token.into();
+            self.outputs.push(Output::Dial { dial, node: self.link.node });
+        }
+    }
+
+    /// There is no token for this dial.
+    pub fn handle_token_failed(&mut self, now: Time, dial: Dial, why: TokenFailure) {
+        let now = self.arrive(now);
+        if dial == self.link.dial && self.link.phase == Phase::Token {
+            let code = match why {
+                TokenFailure::Failed => 0,
+                TokenFailure::NotAllowed => CloseCode::NotAllowed.number(),
+            };
+            self.lose(now, Loss { code, ..Loss::at(now) });
+        }
+    }
+
+    /// The connection is open.
+    pub fn handle_opened(&mut self, now: Time, dial: Dial) {
+        let now = self.arrive(now);
+        if dial == self.link.dial && self.link.phase == Phase::Opening {
+            self.link.phase = Phase::Greeting;
+            self.say_hello(now);
+        } else {
+            // Called off, but it opened all the same.
+            self.outputs.push(Output::CloseSocket { dial, code: ABANDONED });
+        }
+    }
+
+    /// All that can be said at once is said at once, without waiting for the welcome.
+    fn say_hello(&mut self, now: Time) {
+        self.idle.said = self.idle.is_over(now);
+        let greeting = Greeting {
+            session: self.session.clone(),
+            token: core::mem::take(&mut self.token),
+            idle: self.idle.said,
+            input_age_secs: self.idle.input_age_secs(now),
+            idle_after_secs: self.idle.app.map(|it| it.as_secs().min(u64::from(u32::MAX)) as u32),
+            mode: self.own.hello(),
+        };
+        self.send(now, Message::Hello(Box::new(greeting)));
+        if let Some(note) = self.own.note_to_say() {
+            self.send(now, Message::Note(note));
+        }
+        self.watches.start(&mut self.rows, self.link.dial, &mut self.outputs);
+    }
+
+    /// A frame was read.
+    pub fn handle_frame(&mut self, now: Time, dial: Dial, frame: &ServerFrame<'_>) {
+        let now = self.arrive(now);
+        if dial != self.link.dial || !self.link.is_open() {
+            return;
+        }
+        if let Some(heart) = &mut self.heart {
+            heart.heard(now);
+        }
+        match frame {
+            ServerFrame::Welcome(welcome) => self.on_welcome(now, welcome),
+            ServerFrame::BeatAnswer(number) => self.on_answer(now, *number),
+            ServerFrame::Snapshot { epoch, request, entries } => {
+                let (rows, out) = (&mut self.rows, &mut self.outputs);
+                if self.epochs.snapshot(now, rows, *epoch, *request, entries, out) {
+                    self.rows.answered(*request);
+                    self.go_live_if_loaded(now);
+                }
+            }
+            ServerFrame::Events { epoch, entries } => {
+                let (rows, out) = (&mut self.rows, &mut self.outputs);
+                self.epochs.events(now, rows, *epoch, entries, out);
+            }
+            ServerFrame::Mode { mode, revision } => {
+                self.own.told(*mode, *revision);
+                self.tell_mode();
+            }
+            ServerFrame::Error { code, about, text } => self.on_error(*code, *about, text),
+            ServerFrame::Stale(stale) => {
+                self.node_is_stale = *stale;
+                self.tell_stale();
+            }
+            ServerFrame::Close { code, retry_after } => {
+                // Its end is as good as there; a dead network may never bring it.
+                self.outputs.push(Output::CloseSocket { dial, code: NORMAL });
+                self.end(now, code.number(), *retry_after);
+            }
+            // A frame of a later version.
+            _ => {}
+        }
+    }
+
+    /// What arrived was no frame: this connection makes no sense any more.
+    pub fn handle_unreadable(&mut self, now: Time, dial: Dial) {
+        let now = self.arrive(now);
+        if dial == self.link.dial && self.link.is_open() {
+            self.drop_link(now, Loss { node_failed: true, ..Loss::at(now) });
+        }
+    }
+
+    /// The connection has ended with this code, or could not be opened (1006).
+    pub fn handle_closed(&mut self, now: Time, dial: Dial, code: u16) {
+        let now = self.arrive(now);
+        if dial == self.link.dial && self.link.has_socket() {
+            self.end(now, code, Span::ZERO);
+        }
+    }
+
+    fn on_welcome(&mut self, now: Time, welcome: &Welcome<'_>) {
+        if self.link.phase != Phase::Greeting {
+            return;
+        }
+        self.link.welcomed(now, &mut self.alarms);
+        let heart = Heart::new(now, welcome.beat, &mut self.rng);
+        self.beat = heart.beat();
+        self.alarms.set(Reason::Beat, heart.due());
+        self.heart = Some(heart);
+        self.idle.server = welcome.idle_after;
+        self.await_idle();
+        self.memory = welcome.ttl + welcome.grace;
+        self.node_is_stale = welcome.stale;
+        self.own.welcomed(welcome.mode, welcome.revision);
+        self.tell_mode();
+        if !welcome.ticket.is_empty() {
+            self.outputs.push(Output::Ticket(welcome.ticket.into()));
+        }
+        self.go_live_if_loaded(now);
+    }
+
+    fn go_live_if_loaded(&mut self, now: Time) {
+        if self.link.phase == Phase::Loading && self.watches.are_loaded(&mut self.rows) {
+            self.link.loaded(now, &mut self.alarms);
+            self.tell_link(None);
+            self.tell_stale();
+        }
+    }
+
+    fn on_answer(&mut self, now: Time, number: u8) {
+        let Some(heart) = &mut self.heart else { return };
+        match heart.answered(now, number) {
+            Answer::Good => {
+                self.alarms.clear(Reason::Answer);
+                self.alarms.set(Reason::Beat, heart.due());
+                self.doubted = false;
+                self.own.beat_answered();
+                self.tell_mode();
+                self.tell_stale();
+            }
+            Answer::Late => self.ask_again(now),
+            Answer::Old => {}
+        }
+    }
+
+    fn on_error(&mut self, code: ErrorCode, about: u32, text: &str) {
+        // These two are about a user: the row stays unknown, whatever the snapshot leaves out.
+        let refused = match code {
+            ErrorCode::BadUser => Wire::Refused,
+            ErrorCode::TooManyWatches => Wire::Over,
+            _ => {
+                self.outputs.push(Output::Error { code, about, text: text.into() });
+                return;
+            }
+        };
+        let Some(row) = about.checked_sub(1).map(Row) else { return };
+        if let Some(slot) = self.rows.get_mut(row) {
+            slot.wire = refused;
+            self.outputs.push(Output::Error { code, about: row.0, text: text.into() });
+        }
+    }
+
+    /// The connection's end is known, with its code.
+    fn end(&mut self, now: Time, code: u16, named: Span) {
+        let says_go = [CloseCode::Drain, CloseCode::Full].iter().any(|it| it.number() == code);
+        let node_failed = says_go || self.link.phase != Phase::Live;
+        self.lose(now, Loss { code, named, node_failed, ..Loss::at(now) });
+    }
+
+    /// Gives up the connection of this side.
+    pub(super) fn drop_link(&mut self, now: Time, loss: Loss) {
+        self.close_socket(ABANDONED);
+        self.lose(now, loss);
+    }
+
+    /// Says farewell if there is anyone to hear it, and closes the connection.
+    pub(super) fn leave(&mut self, now: Time, farewell: Message) {
+        if self.link.is_open() {
+            self.send(now, farewell);
+            self.close_socket(NORMAL);
+        } else {
+            self.close_socket(ABANDONED);
+        }
+    }
+
+    fn close_socket(&mut self, code: u16) {
+        if self.link.has_socket() {
+            self.outputs.push(Output::CloseSocket { dial: self.link.dial, code });
+        }
+    }
+
+    /// The link is lost, and comes back by itself unless it is told not to.
+    pub(super) fn lose(&mut self, now: Time, loss: Loss) {
+        self.forget_connection(loss.since);
+        let retry = self.link.lost(now, loss, self.beat, &mut self.alarms, &mut self.rng);
+        self.tell_stale();
+        self.tell_link(retry);
+    }
+
+    /// Nothing of a connection outlives it but the view, and that for a time only.
+    pub(super) fn forget_connection(&mut self, since: Time) {
+        self.heart = None;
+        self.alarms.clear_connection();
+        self.doubted = false;
+        self.node_is_stale = false;
+        self.epochs = Epochs::default();
+        self.watches.lost(&mut self.rows);
+        self.own.lost();
+        if self.rows.len() > 0 {
+            self.alarms.set_if_clear(Reason::Unknown, since + self.memory);
+        }
+    }
+
+    pub(super) fn dial(&mut self, now: Time) {
+        self.dialled_offline = self.offline;
+        self.link.begin(now, &mut self.alarms);
+        self.tell_link(None);
+        self.outputs.push(Output::NeedToken { dial: self.link.dial });
+    }
+}
+
+const ABANDONED: u16 = CloseCode::Abandoned.number();
+
+/// WebSocket's own code for an end that was meant.
+const NORMAL: u16 = 1000;

@@ -1,0 +1,229 @@
+//! The client itself: what it holds, and what can be asked of it.
+
+mod app;
+mod connection;
+mod page;
+mod timeout;
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+use greendot_protocol::{Mode, Span, State, Time, Version};
+
+pub use connection::TokenFailure;
+pub use page::Page;
+
+use super::alarms::{Alarms, Reason};
+use super::awake::Awake;
+use super::beat::Heart;
+use super::link::{Link, Phase};
+use super::output::{LinkState, Message, Output, Queue, Row};
+use super::own::Own;
+use super::rng::Rng;
+use super::rows::Rows;
+use super::view::Epochs;
+use super::watches::Watches;
+
+/// What a client is told at its start.
+#[derive(Clone, Copy, Debug)]
+pub struct Config<'a> {
+    /// The session's id: the same again after a reload, another in another tab.
+    pub session: &'a str,
+    /// How many nodes there are to dial; the next is tried when one fails.
+    pub nodes: u32,
+    /// After how long without input the device counts as idle; zero: never; none: the server's
+    /// setting.
+    pub idle_after: Option<Span>,
+    /// Where all jitter comes from.
+    pub seed: u64,
+}
+
+/// A presence client without clock, socket or timer; see the [module](super) for how it is driven.
+#[derive(Debug)]
+pub struct Client {
+    rng: Rng,
+    session: Arc<str>,
+    link: Link,
+    alarms: Alarms,
+    /// The token of the present dial, until its hello.
+    token: Box<str>,
+    /// The beats of the present connection, from its welcome on.
+    heart: Option<Heart>,
+    awake: Awake,
+    own: Own,
+    rows: Rows,
+    epochs: Epochs,
+    watches: Watches,
+    idle: Idle,
+    /// The beat interval, as the last welcome said.
+    beat: Span,
+    /// ttl + grace, as the last welcome said: how long the view outlives the link.
+    memory: Span,
+    /// The link stands, but nothing has proved that since there was reason to doubt it.
+    doubted: bool,
+    /// The node's own word that its word may be old.
+    node_is_stale: bool,
+    /// The browser says that there is no network.
+    offline: bool,
+    /// The present attempt was begun under `offline`.
+    dialled_offline: bool,
+    told_stale: bool,
+    told_mode: Option<Mode>,
+    outputs: Queue,
+}
+
+/// When the person was last here, and what the server was told of it.
+#[derive(Debug)]
+struct Idle {
+    app: Option<Span>,
+    server: Span,
+    last_input: Time,
+    said: bool,
+}
+
+/// One user, as the app is shown them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View<'a> {
+    /// The state.
+    pub state: State,
+    /// The version it was told with; means nothing but to tests.
+    pub version: Version,
+    /// The user's note; empty if there is none.
+    pub note: &'a str,
+    /// How long ago the user was last seen, as of now; only while offline.
+    pub seen_ago: Option<Span>,
+}
+
+impl Client {
+    /// A client that waits for [`Client::connect`].
+    pub fn new(now: Time, config: &Config<'_>) -> Self {
+        Self {
+            rng: Rng::new(config.seed),
+            session: config.session.into(),
+            link: Link::new(config.nodes),
+            alarms: Alarms::default(),
+            token: Box::default(),
+            heart: None,
+            awake: Awake::new(now),
+            own: Own::default(),
+            rows: Rows::default(),
+            epochs: Epochs::default(),
+            watches: Watches::default(),
+            idle: Idle { app: config.idle_after, server: Span::ZERO, last_input: now, said: false },
+            beat: Span::ZERO,
+            memory: Span::ZERO,
+            doubted: false,
+            node_is_stale: false,
+            offline: false,
+            dialled_offline: false,
+            told_stale: true,
+            told_mode: None,
+            outputs: Queue::default(),
+        }
+    }
+
+    /// When [`Client::handle_timeout`] is to be called next, and why.
+    pub fn deadline(&self) -> Option<(Time, Reason)> {
+        self.alarms.next()
+    }
+
+    /// How many deadlines are held: at most one for each reason.
+    pub fn timers(&self) -> usize {
+        self.alarms.count()
+    }
+
+    /// What has to be done next; none: nothing until the next input or deadline.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop()
+    }
+
+    /// The link's state.
+    pub fn link(&self) -> LinkState {
+        self.link.state()
+    }
+
+    /// The close code that led to the link's state, or 0.
+    pub fn why(&self) -> u16 {
+        self.link.why
+    }
+
+    /// Whether the view may be old.
+    pub fn stale(&self) -> bool {
+        self.link.phase != Phase::Live || self.doubted || self.node_is_stale
+    }
+
+    /// The user's own mode, if anyone has said it.
+    pub fn mode(&self) -> Option<Mode> {
+        self.own.mode()
+    }
+
+    /// The row of a watched user.
+    pub fn row(&self, user: &str) -> Option<Row> {
+        self.rows.find(user)
+    }
+
+    /// What the app is shown of a watched user.
+    pub fn view(&self, now: Time, row: Row) -> Option<View<'_>> {
+        let shown = &self.rows.get(row)?.shown;
+        Some(View {
+            state: shown.state,
+            version: shown.version,
+            note: &shown.note,
+            seen_ago: shown.seen.map(|(ago, told)| ago + now.since(told)),
+        })
+    }
+
+    /// How many users are watched, those included whose watch is about to be ended.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// How many interests of parts in users there are.
+    pub fn listeners(&self) -> usize {
+        self.rows.listeners()
+    }
+
+    fn send(&mut self, now: Time, frame: Message) {
+        if let Some(heart) = &mut self.heart {
+            heart.sent(now);
+        }
+        self.outputs.push(Output::Send { dial: self.link.dial, frame });
+    }
+
+    fn tell_link(&mut self, retry: Option<Span>) {
+        let (state, why) = (self.link.state(), self.link.why);
+        self.outputs.push(Output::Link { state, why, retry });
+    }
+
+    fn tell_stale(&mut self) {
+        let stale = self.stale();
+        if core::mem::replace(&mut self.told_stale, stale) != stale {
+            self.outputs.push(Output::Stale(stale));
+        }
+    }
+
+    fn tell_mode(&mut self) {
+        let mode = self.own.mode();
+        if core::mem::replace(&mut self.told_mode, mode) != mode
+            && let Some(mode) = mode
+        {
+            self.outputs.push(Output::Mode(mode));
+        }
+    }
+}
+
+impl Idle {
+    /// How long until idle; none: never.
+    fn after(&self) -> Option<Span> {
+        Some(self.app.unwrap_or(self.server)).filter(|&it| it > Span::ZERO)
+    }
+
+    fn is_over(&self, now: Time) -> bool {
+        self.after().is_some_and(|after| now.since(self.last_input) >= after)
+    }
+
+    fn input_age_secs(&self, now: Time) -> u32 {
+        let most = greendot_protocol::limits::INPUT_AGE_SECS;
+        now.since(self.last_input).as_secs().min(u64::from(most)) as u32
+    }
+}

@@ -1,0 +1,23 @@
+//! The pure engine.
+//!
+//! [`Node`] is the whole of it. Its three parts meet only through typed messages, because they may
+//! sit on different machines: [`leases`](self) (this node's sessions, their handles and
+//! deadlines; knows no user state), [`directory`] (users, their sessions, mode, state, version; the
+//! one place where a flip is decided) and [`watches`](self) (who looks at whom through which
+//! gate, and what waits for them).
+
+pub mod directory;
+mod gate;
+mod leases;
+mod node;
+mod settings;
+mod slab;
+mod watches;
+mod wheel;
+
+pub use gate::Glimpse;
+pub use node::{
+    Answer, ConnId, Connect, Ending, HeldSession, Node, NodeCounts, Output, Refusal, SelfReport,
+    Start, Transition,
+};
+pub use settings::{Settings, SettingsError};

@@ -1,0 +1,86 @@
+//! Looking into a node: for tests, metrics and those who run it.
+
+use greendot_protocol::{Mode, Time};
+
+use super::{ConnId, Node};
+use crate::core::directory::SessionView;
+
+/// How much a node holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeCounts {
+    /// Sessions, live or lingering.
+    pub sessions: usize,
+    /// Leases, each with its timers.
+    pub leases: usize,
+    /// Open connections.
+    pub conns: usize,
+    /// Users whom somebody watches.
+    pub watched: usize,
+    /// Watches.
+    pub watches: usize,
+    /// Connections that watch.
+    pub viewers: usize,
+}
+
+/// A session that a node holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldSession {
+    /// The session, as the directory knows it.
+    pub view: SessionView,
+    /// When its lease runs out, or when it has lingered long enough if that is sooner.
+    pub deadline: Time,
+    /// When it was last heard.
+    pub heard: Time,
+    /// Its connection, if it has one.
+    pub conn: Option<ConnId>,
+}
+
+impl Node {
+    /// How much the node holds.
+    pub fn counts(&self) -> NodeCounts {
+        NodeCounts {
+            sessions: self.directory.session_count(),
+            leases: self.leases.len(),
+            conns: self.conns.len(),
+            watched: self.watches.subject_count(),
+            watches: self.watches.watch_count(),
+            viewers: self.watches.viewer_count(),
+        }
+    }
+
+    /// The sessions of a user.
+    pub fn sessions(&self, user: &str) -> Vec<HeldSession> {
+        let Some(id) = self.directory.find(user) else { return Vec::new() };
+        let views = self.directory.views(id);
+        let sessions = self.directory.ids_of(id);
+        sessions
+            .zip(views)
+            .map(|(session, view)| {
+                let lease = self.lease_of(session).and_then(|it| self.leases.get(it));
+                HeldSession {
+                    view,
+                    deadline: lease.map_or(Time::ZERO, |it| {
+                        it.lingers_until.unwrap_or_else(|| self.leases.deadline(it))
+                    }),
+                    heard: lease.map_or(Time::ZERO, |it| it.heard),
+                    conn: lease.and_then(|it| it.conn),
+                }
+            })
+            .collect()
+    }
+
+    /// The user's mode.
+    pub fn mode(&self, user: &str) -> Mode {
+        self.directory.find(user).map_or(Mode::Auto, |id| self.directory.mode(id).0)
+    }
+
+    /// Entries that wait for a connection, counted by users.
+    pub fn waiting(&self, conn: ConnId) -> usize {
+        self.conns.get(conn.0).and_then(|it| it.viewer).map_or(0, |it| self.watches.waiting(it))
+    }
+
+    /// Whether the connection still speaks for a session.
+    pub fn is_open(&self, conn: ConnId) -> bool {
+        self.conns.get(conn.0).is_some_and(|it| it.lease.is_some())
+    }
+}

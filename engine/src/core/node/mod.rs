@@ -1,0 +1,170 @@
+//! One node: the parts put together.
+//!
+//! # Driving it
+//!
+//! Four groups of calls. *Edges*, named `handle_*`: a connection's hello, frames, pongs and end,
+//! and time. *Application*: [`Node::set_mode`], [`Node::revoke`], [`Node::read`] and the like.
+//! *Output*: after any of these, drain [`Node::poll_output`]; then, for each connection that an
+//! [`Output::Ready`] named, call [`Node::transmit`] when its socket can take more. *Time*: call
+//! [`Node::handle_timeout`] no later than [`Node::deadline`]. `now` never runs back.
+
+mod app;
+mod connections;
+mod frames;
+mod inspect;
+mod output;
+mod shared;
+mod sweep;
+mod transmit;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use greendot_protocol::{Epoch, Time};
+
+pub use self::app::Refusal;
+use self::connections::Conn;
+pub use self::connections::{ConnId, Connect, SelfReport};
+pub use self::inspect::{HeldSession, NodeCounts};
+pub use self::output::{Answer, Ending, Output, Transition};
+use self::shared::Shared;
+use super::directory::{Change, Directory, UserId};
+use super::leases::{LeaseId, Leases, Periods};
+use super::slab::Slab;
+use super::watches::Watches;
+use super::{Settings, SettingsError};
+
+/// What a node may assume of the time before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// There was nothing before: users not heard from are offline.
+    Fresh,
+    /// Somebody may have been there: users not heard from are unknown until the warm-up is over
+    /// (rule 12 a).
+    AfterLoss,
+}
+
+/// The engine of one node.
+#[derive(Debug)]
+pub struct Node {
+    settings: Settings,
+    directory: Directory,
+    leases: Leases,
+    /// The lease of each of the directory's sessions, by its slot there.
+    lease_of: Vec<Option<LeaseId>>,
+    watches: Watches,
+    conns: Slab<Conn>,
+    /// Connections whose token ends, soonest first.
+    tokens: BTreeSet<(Time, ConnId)>,
+    outputs: VecDeque<Output>,
+    /// The next sweep.
+    sweep_at: Time,
+    /// When what is marked may go; set while anything is.
+    flush_at: Option<Time>,
+    /// When the warm-up ends; none if it has.
+    warm_until: Option<Time>,
+    /// What it takes to work with a shared store; none for a node that works alone.
+    shared: Option<Shared>,
+}
+
+impl Node {
+    /// A node with nothing in its memory. `generation` must be higher than any that this node's
+    /// predecessors gave: a wall clock will do. `seed` keys the hashes.
+    ///
+    /// # Errors
+    ///
+    /// If the settings cannot work together.
+    pub fn new(
+        settings: Settings,
+        now: Time,
+        epoch: Epoch,
+        generation: u64,
+        seed: u64,
+        start: Start,
+    ) -> Result<Self, SettingsError> {
+        settings.check()?;
+        let periods = Periods {
+            ttl: settings.ttl,
+            ping_after: settings.beat.fraction(6, 5),
+            sweep: settings.sweep,
+            silent_after: None,
+        };
+        Ok(Self {
+            directory: Directory::new(epoch, generation, seed),
+            leases: Leases::new(now, periods),
+            lease_of: Vec::new(),
+            watches: Watches::new(start == Start::AfterLoss, seed),
+            conns: Slab::default(),
+            tokens: BTreeSet::new(),
+            outputs: VecDeque::new(),
+            sweep_at: now + settings.sweep,
+            flush_at: None,
+            warm_until: (start == Start::AfterLoss).then(|| now + settings.warmup()),
+            shared: None,
+            settings,
+        })
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The epoch of this node's versions.
+    pub fn epoch(&self) -> Epoch {
+        self.shared.as_ref().map_or_else(|| self.directory.epoch(), Shared::epoch)
+    }
+
+    /// The next output, if any waits.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.outputs.pop_front()
+    }
+
+    /// When [`Self::handle_timeout`] has something to do.
+    pub fn deadline(&self) -> Time {
+        let token = self.tokens.first().map_or(Time::MAX, |&(at, _)| at);
+        let store = self.shared.as_ref().map_or(Time::MAX, Shared::deadline);
+        self.sweep_at.min(self.flush_at.unwrap_or(Time::MAX)).min(token).min(store)
+    }
+
+    /// Time has come: sweeps, flushes and ends tokens, as far as they are due.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.end_tokens(now);
+        self.sweep(now);
+        self.store_timeout(now);
+        if self.flush_at.is_some_and(|at| at <= now) {
+            self.flush(now);
+        }
+    }
+
+    /// Tells watchers and the application what an operation changed.
+    fn publish(&mut self, now: Time, user: UserId, change: Change) {
+        if !change.any() || self.shared.is_some() {
+            // With a shared store it is the store that decides, and says so.
+            return;
+        }
+        let record = self.directory.record(user);
+        let name = self.directory.name(user);
+        self.watches.publish(name, record, change);
+        if change.public {
+            self.outputs.push_back(Output::Transition(Transition {
+                user: Arc::clone(name),
+                state: record.public.state,
+                version: record.public.version,
+                note: Arc::clone(&record.note),
+            }));
+        }
+        self.schedule_flush(now);
+    }
+
+    fn schedule_flush(&mut self, now: Time) {
+        if !self.watches.has_marked() {
+            return;
+        }
+        if self.settings.tick.as_millis() == 0 {
+            self.flush(now);
+        } else if self.flush_at.is_none() {
+            self.flush_at = Some(now + self.settings.tick);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The periods of an engine, refused at start where they cannot work (rule 17).
+
+use std::fmt;
+
+use greendot_protocol::Span;
+
+/// The periods an engine works with. [`Settings::default`] holds the shipped ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// How often a client shows a sign of life. Default 15 s.
+    pub beat: Span,
+    /// How long a lease lasts after the last sign of life. Default 55 s: three beats and 10 s of
+    /// slack. Exactly three beats would flap some 25 times as often.
+    pub ttl: Span,
+    /// How long a session lingers after its connection ended. Default 10 s.
+    pub grace: Span,
+    /// An extra wait after a lease has run out (rule 2). Default 0: `ttl` is the tolerance already.
+    pub expiry_grace: Span,
+    /// How often due deadlines are looked for. Default 250 ms.
+    pub sweep: Span,
+    /// How long changes are gathered before they are sent. Default 20 ms; 0: sent at once.
+    pub tick: Span,
+    /// After how long without input a device counts as idle, unless its client says otherwise.
+    /// Default 10 min; 0: never.
+    pub idle_after: Span,
+    /// How long a node that starts with an empty store says `unknown` of users it has not heard
+    /// from (rule 12 a). Default `ttl + grace`.
+    pub warmup: Option<Span>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            beat: Span::from_secs(15),
+            ttl: Span::from_secs(55),
+            grace: Span::from_secs(10),
+            expiry_grace: Span::ZERO,
+            sweep: Span::from_millis(250),
+            tick: Span::from_millis(20),
+            idle_after: Span::from_secs(600),
+            warmup: None,
+        }
+    }
+}
+
+/// Slack that `ttl` must leave beyond two beats and a sweep: one lost beat and a slow network.
+const TTL_SLACK: Span = Span::from_secs(5);
+
+impl Settings {
+    /// The warm-up in force.
+    pub fn warmup(&self) -> Span {
+        self.warmup.unwrap_or(self.ttl + self.grace)
+    }
+
+    /// Checks that the settings can work together.
+    ///
+    /// # Errors
+    ///
+    /// Names the settings that contradict each other and what would do.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let refuse =
+            |names: &'static [&'static str], text: String| Err(SettingsError { names, text });
+        let ms = Span::as_millis;
+        if self.beat < Span::from_millis(100) {
+            return refuse(&["beat"], format!("beat is {} ms; at least 100 ms", ms(self.beat)));
+        }
+        if self.sweep == Span::ZERO {
+            return refuse(&["sweep"], "sweep is 0; at least 1 ms".into());
+        }
+        let least = self.beat + self.beat + self.sweep + TTL_SLACK;
+        if self.ttl < least {
+            return refuse(
+                &["ttl", "beat"],
+                format!(
+                    "ttl is {} ms; with beat {} ms and sweep {} ms it must be at least \
+                     2 × beat + sweep + 5 s = {} ms: raise ttl or lower beat",
+                    ms(self.ttl),
+                    ms(self.beat),
+                    ms(self.sweep),
+                    ms(least)
+                ),
+            );
+        }
+        if self.grace < self.sweep {
+            return refuse(
+                &["grace", "sweep"],
+                format!(
+                    "grace is {} ms and shorter than sweep, {} ms: raise grace or lower sweep",
+                    ms(self.grace),
+                    ms(self.sweep)
+                ),
+            );
+        }
+        if self.grace > self.ttl {
+            return refuse(
+                &["grace", "ttl"],
+                format!(
+                    "grace is {} ms and longer than ttl, {} ms: a dropped session would outlive \
+                     a silent one; lower grace or raise ttl",
+                    ms(self.grace),
+                    ms(self.ttl)
+                ),
+            );
+        }
+        if self.expiry_grace != Span::ZERO && self.expiry_grace < self.sweep {
+            return refuse(
+                &["expiry_grace", "sweep"],
+                format!(
+                    "expiry_grace is {} ms and shorter than sweep, {} ms: set it to 0 or raise it",
+                    ms(self.expiry_grace),
+                    ms(self.sweep)
+                ),
+            );
+        }
+        if self.tick > self.beat {
+            return refuse(
+                &["tick", "beat"],
+                format!(
+                    "tick is {} ms and longer than beat, {} ms: changes would come later than \
+                     signs of life; lower tick",
+                    ms(self.tick),
+                    ms(self.beat)
+                ),
+            );
+        }
+        if self.idle_after != Span::ZERO && self.idle_after < Span::from_secs(1) {
+            return refuse(
+                &["idle_after"],
+                format!("idle_after is {} ms; at least 1 s, or 0 for never", ms(self.idle_after)),
+            );
+        }
+        if self.ttl > Span::from_secs(24 * 3600) {
+            return refuse(&["ttl"], format!("ttl is {} ms; at most a day", ms(self.ttl)));
+        }
+        Ok(())
+    }
+}
+
+/// Settings that cannot work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettingsError {
+    /// The settings that contradict each other.
+    pub names: &'static [&'static str],
+    text: String,
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_settings_work() {
+        assert_eq!(Settings::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn a_ttl_too_short_for_the_beat_is_refused_and_names_both() {
+        let settings =
+            Settings { beat: Span::from_secs(30), ttl: Span::from_secs(30), ..Settings::default() };
+        let error = settings.check().unwrap_err();
+        assert_eq!(error.names, ["ttl", "beat"]);
+        assert!(error.to_string().contains("65250 ms"), "{error}");
+    }
+
+    #[test]
+    fn a_grace_shorter_than_the_sweep_is_refused_and_names_both() {
+        let settings = Settings { grace: Span::from_millis(100), ..Settings::default() };
+        assert_eq!(settings.check().unwrap_err().names, ["grace", "sweep"]);
+    }
+}

@@ -1,0 +1,110 @@
+//! A connection that watches.
+
+use std::collections::HashMap;
+
+use foldhash::quality::FixedState;
+
+use super::Watches;
+use crate::core::node::ConnId;
+use crate::core::slab::Id;
+
+/// A viewer's place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ViewerId(pub(super) Id);
+
+#[derive(Debug)]
+pub(super) struct Viewer {
+    pub(super) conn: ConnId,
+    /// The client's numbers. It chose them itself, so crafted ones slow down nobody else.
+    pub(super) numbers: HashMap<u32, Id, FixedState>,
+    /// Watch frames not yet answered.
+    pub(super) requests: Vec<Request>,
+    /// Watches with something new. Some may have ended since.
+    pub(super) dirty: Vec<Id>,
+    /// Whether the viewer stands in the list of those that wait for the tick.
+    pub(super) marked: bool,
+    /// Whether the tick has come since the first mark.
+    pub(super) released: bool,
+    /// Everything is to be shown afresh: a new epoch has begun.
+    pub(super) afresh: bool,
+}
+
+/// A watch frame that waits for its snapshot.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) number: u32,
+    pub(super) watches: Vec<Id>,
+}
+
+impl Watches {
+    pub(crate) fn open(&mut self, conn: ConnId) -> ViewerId {
+        ViewerId(self.viewers.insert(Viewer {
+            conn,
+            numbers: HashMap::default(),
+            requests: Vec::new(),
+            dirty: Vec::new(),
+            marked: false,
+            released: false,
+            afresh: false,
+        }))
+    }
+
+    /// The connection that watches.
+    pub(crate) fn conn_of(&self, viewer: ViewerId) -> Option<ConnId> {
+        self.viewers.get(viewer.0).map(|it| it.conn)
+    }
+
+    /// How many watch frames of the viewer wait for their snapshots.
+    pub(crate) fn requests_of(&self, viewer: ViewerId) -> usize {
+        self.viewers.get(viewer.0).map_or(0, |it| it.requests.len())
+    }
+
+    /// The connection has ended: its watches end with it.
+    pub(crate) fn close(&mut self, viewer: ViewerId) {
+        let Some(gone) = self.viewers.remove(viewer.0) else { return };
+        for watch in gone.numbers.into_values() {
+            self.remove(watch);
+        }
+    }
+
+    /// A watch frame begins: the watches that follow are answered together.
+    pub(crate) fn begin_request(&mut self, viewer: ViewerId, number: u32) {
+        if let Some(row) = self.viewers.get_mut(viewer.0) {
+            row.requests.push(Request { number, watches: Vec::new() });
+        }
+    }
+
+    /// How many users the viewer watches.
+    pub(crate) fn watched_by(&self, viewer: ViewerId) -> usize {
+        self.viewers.get(viewer.0).map_or(0, |it| it.numbers.len())
+    }
+
+    /// Whether this number stands for a user already.
+    pub(crate) fn is_taken(&self, viewer: ViewerId, number: u32) -> bool {
+        self.viewers.get(viewer.0).is_some_and(|it| it.numbers.contains_key(&number))
+    }
+
+    /// What waits for the viewer: entries, counted by users.
+    pub(crate) fn waiting(&self, viewer: ViewerId) -> usize {
+        self.viewers.get(viewer.0).map_or(0, |it| {
+            it.dirty.len() + it.requests.iter().map(|it| it.watches.len()).sum::<usize>()
+        })
+    }
+
+    /// Whether anything waits for the tick.
+    pub(crate) fn has_marked(&self) -> bool {
+        !self.marked.is_empty()
+    }
+
+    /// The tick has come: what was marked may go. Returns the viewers concerned.
+    pub(crate) fn release(&mut self) -> Vec<ViewerId> {
+        let released = std::mem::take(&mut self.marked);
+        for viewer in &released {
+            if let Some(row) = self.viewers.get_mut(viewer.0) {
+                row.marked = false;
+                row.released = true;
+            }
+        }
+        released
+    }
+}

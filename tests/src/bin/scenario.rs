@@ -1,0 +1,131 @@
+//! `scenario FILE…`: plays scenario files and says which hold.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use greendot_tests::file::Scenario;
+use greendot_tests::judge::{self, Failure, Verdict};
+
+/// Plays scenario files on a virtual clock and says which of them hold.
+#[derive(Parser)]
+#[command(name = "scenario")]
+struct Args {
+    /// Play each file with seeds 1 to N (jitter, ids, tie-breaks).
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    seeds: u64,
+    /// Play each file with this one seed.
+    #[arg(long, value_name = "SEED", conflicts_with = "seeds")]
+    seed: Option<u64>,
+    /// Print every step, frame and change with its time.
+    #[arg(long)]
+    trace: bool,
+    /// Scenario files (JSON, format 1).
+    #[arg(required = true)]
+    files: Vec<String>,
+}
+
+/// How much of the trace around a failure is shown, in ms before and after.
+const AROUND: u64 = 3_000;
+/// At most so many lines of it.
+const LINES: usize = 60;
+
+enum Outcome {
+    Passed,
+    Failed,
+    Unreadable,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let (mut passed, mut failed, mut unreadable) = (0, 0, 0);
+    for path in &args.files {
+        match run(path, &args) {
+            Outcome::Passed => passed += 1,
+            Outcome::Failed => failed += 1,
+            Outcome::Unreadable => unreadable += 1,
+        }
+    }
+    println!("{passed} passed, {} failed", failed + unreadable);
+    match (failed, unreadable) {
+        (_, 1..) => ExitCode::from(2),
+        (1.., 0) => ExitCode::FAILURE,
+        (0, 0) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
+}
+
+fn run(path: &str, args: &Args) -> Outcome {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) => {
+            println!("ERROR {path}: cannot be read: {error}");
+            return Outcome::Unreadable;
+        }
+    };
+    let scenario = match Scenario::parse(&text) {
+        Ok(scenario) => scenario,
+        Err(error) => {
+            println!("ERROR {path}: {error}");
+            return Outcome::Unreadable;
+        }
+    };
+    let seeds = args.seed.map_or(1..=args.seeds, |seed| seed..=seed);
+    for seed in seeds {
+        match judge::play(&scenario, seed, args.trace) {
+            Err(missing) => {
+                println!("ERROR {}: needs what is not built: {}", scenario.case, missing.0);
+                return Outcome::Unreadable;
+            }
+            Ok(verdict) => {
+                if args.trace {
+                    print_trace(&verdict.trace);
+                }
+                if !verdict.failures.is_empty() {
+                    report(&scenario, path, seed, &verdict);
+                    return Outcome::Failed;
+                }
+            }
+        }
+    }
+    println!("ok {}", scenario.case);
+    Outcome::Passed
+}
+
+fn report(scenario: &Scenario, path: &str, seed: u64, verdict: &Verdict) {
+    println!(
+        "FAIL {}: {} ({} of {} expectations do not hold with seed {seed})",
+        scenario.case,
+        scenario.title,
+        verdict.failures.len(),
+        scenario.expects.len()
+    );
+    for failure in &verdict.failures {
+        println!("  {path}:{}: expected {}", failure.line, failure.text);
+    }
+    // Played again with a trace: most runs hold, and need none.
+    let Some(first) = verdict.failures.iter().find(|it| it.at.is_some()) else { return };
+    if let Ok(again) = judge::play(scenario, seed, true) {
+        around(first, &again.trace);
+    }
+}
+
+fn around(failure: &Failure, trace: &[(u64, String)]) {
+    let Some(at) = failure.at else { return };
+    let near: Vec<_> = trace
+        .iter()
+        .filter(|it| (at.saturating_sub(AROUND)..=at + AROUND).contains(&it.0))
+        .cloned()
+        .collect();
+    println!("  the trace around {} s:", at as f64 / 1e3);
+    let skip = near.len().saturating_sub(LINES);
+    if skip > 0 {
+        println!("    … {skip} lines before");
+    }
+    print_trace(&near[skip..]);
+}
+
+fn print_trace(trace: &[(u64, String)]) {
+    for (at, line) in trace {
+        println!("    {:>10.3}  {line}", *at as f64 / 1e3);
+    }
+}

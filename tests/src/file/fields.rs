@@ -1,0 +1,266 @@
+//! The fields of an object: each is taken once, and none may be left over.
+
+use greendot_protocol::{Mode, State};
+
+use super::FileError;
+use super::json::{Json, JsonKind, Member};
+
+/// An object being read.
+pub(super) struct Fields<'a> {
+    what: &'a str,
+    line: usize,
+    left: Vec<Member>,
+    asked: Vec<&'static str>,
+}
+
+/// Seconds as milliseconds.
+fn millis(json: &Json, key: &str) -> Result<u64, FileError> {
+    match json.kind {
+        JsonKind::Number(secs) if (0.0..1e12).contains(&secs) => Ok((secs * 1e3).round() as u64),
+        _ => Err(wrong(json, key, "seconds, 0 or more")),
+    }
+}
+
+fn wrong(json: &Json, key: &str, wanted: &str) -> FileError {
+    FileError {
+        line: json.line,
+        text: format!("`{key}` is {}; it must be {wanted}", json.describe()),
+    }
+}
+
+/// "did you mean", if one of the known words is near.
+pub(super) fn nearest(word: &str, known: &[&str]) -> String {
+    known
+        .iter()
+        .map(|it| (strsim::damerau_levenshtein(word, it), it))
+        .filter(|(distance, it)| *distance <= 2.max(it.len() / 3))
+        .min()
+        .map_or_else(
+            || format!("known here: {}", known.join(", ")),
+            |(_, it)| format!("did you mean `{it}`?"),
+        )
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(json: &Json, what: &'a str) -> Result<Self, FileError> {
+        match &json.kind {
+            JsonKind::Map(members) => {
+                Ok(Self { what, line: json.line, left: members.clone(), asked: Vec::new() })
+            }
+            _ => Err(FileError {
+                line: json.line,
+                text: format!("{what} is an object, not {}", json.describe()),
+            }),
+        }
+    }
+
+    pub(super) fn line(&self) -> usize {
+        self.line
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.left.iter().any(|it| it.key == key)
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.left.iter().map(|it| &*it.key)
+    }
+
+    pub(super) fn take(&mut self, key: &'static str) -> Option<Json> {
+        self.asked.push(key);
+        let place = self.left.iter().position(|it| it.key == key)?;
+        Some(self.left.remove(place).value)
+    }
+
+    pub(super) fn need(&mut self, key: &'static str) -> Result<Json, FileError> {
+        self.take(key).ok_or_else(|| FileError {
+            line: self.line,
+            text: format!("{} needs `{key}`", self.what),
+        })
+    }
+
+    /// # Errors
+    ///
+    /// If a field was not asked for.
+    pub(super) fn finish(self) -> Result<(), FileError> {
+        match self.left.first() {
+            None => Ok(()),
+            Some(member) => Err(FileError {
+                line: member.line,
+                text: format!(
+                    "{} knows no `{}`; {}",
+                    self.what,
+                    member.key,
+                    nearest(&member.key, &self.asked)
+                ),
+            }),
+        }
+    }
+
+    pub(super) fn text(&mut self, key: &'static str) -> Result<Option<String>, FileError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Json { kind: JsonKind::Text(text), .. }) => Ok(Some(text)),
+            Some(json) => Err(wrong(&json, key, "a text")),
+        }
+    }
+
+    pub(super) fn need_text(&mut self, key: &'static str) -> Result<String, FileError> {
+        let json = self.need(key)?;
+        match json.kind {
+            JsonKind::Text(text) => Ok(text),
+            _ => Err(wrong(&json, key, "a text")),
+        }
+    }
+
+    /// A name, or `true` where there is just one client.
+    pub(super) fn client(&mut self, key: &'static str) -> Result<String, FileError> {
+        let json = self.need(key)?;
+        match json.kind {
+            JsonKind::Text(text) => Ok(text),
+            JsonKind::Bool(true) => Ok(String::new()),
+            _ => Err(wrong(&json, key, "a client's name, or true in kind `sdk`")),
+        }
+    }
+
+    pub(super) fn flag(&mut self, key: &'static str) -> Result<Option<bool>, FileError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Json { kind: JsonKind::Bool(it), .. }) => Ok(Some(it)),
+            Some(json) => Err(wrong(&json, key, "true or false")),
+        }
+    }
+
+    pub(super) fn time(&mut self, key: &'static str) -> Result<Option<u64>, FileError> {
+        self.take(key).map(|json| millis(&json, key)).transpose()
+    }
+
+    pub(super) fn need_time(&mut self, key: &'static str) -> Result<u64, FileError> {
+        let json = self.need(key)?;
+        millis(&json, key)
+    }
+
+    /// Seconds that may be negative, as milliseconds.
+    pub(super) fn signed_time(&mut self, key: &'static str) -> Result<i64, FileError> {
+        let json = self.need(key)?;
+        match json.kind {
+            JsonKind::Number(secs) if secs.abs() < 1e12 => Ok((secs * 1e3).round() as i64),
+            _ => Err(wrong(&json, key, "seconds")),
+        }
+    }
+
+    pub(super) fn number(&mut self, key: &'static str) -> Result<Option<f64>, FileError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Json { kind: JsonKind::Number(it), .. }) => Ok(Some(it)),
+            Some(json) => Err(wrong(&json, key, "a number")),
+        }
+    }
+
+    pub(super) fn whole(&mut self, key: &'static str) -> Result<Option<u64>, FileError> {
+        self.take(key).map(|json| whole(&json, key)).transpose()
+    }
+
+    pub(super) fn need_whole(&mut self, key: &'static str) -> Result<u64, FileError> {
+        let json = self.need(key)?;
+        whole(&json, key)
+    }
+
+    pub(super) fn list(&mut self, key: &'static str) -> Result<Option<Vec<Json>>, FileError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Json { kind: JsonKind::List(items), .. }) => Ok(Some(items)),
+            Some(json) => Err(wrong(&json, key, "a list")),
+        }
+    }
+
+    pub(super) fn need_list(&mut self, key: &'static str) -> Result<Vec<Json>, FileError> {
+        let json = self.need(key)?;
+        match json.kind {
+            JsonKind::List(items) => Ok(items),
+            _ => Err(wrong(&json, key, "a list")),
+        }
+    }
+
+    pub(super) fn names(&mut self, key: &'static str) -> Result<Option<Vec<String>>, FileError> {
+        let Some(items) = self.list(key)? else { return Ok(None) };
+        items
+            .into_iter()
+            .map(|json| match json.kind {
+                JsonKind::Text(text) => Ok(text),
+                _ => Err(wrong(&json, key, "a list of names")),
+            })
+            .collect::<Result<_, _>>()
+            .map(Some)
+    }
+
+    pub(super) fn need_names(&mut self, key: &'static str) -> Result<Vec<String>, FileError> {
+        let line = self.line;
+        let what = self.what.to_owned();
+        self.names(key)?.ok_or_else(|| FileError { line, text: format!("{what} needs `{key}`") })
+    }
+
+    pub(super) fn choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        known: &[(&str, T)],
+    ) -> Result<Option<T>, FileError> {
+        self.take(key).map(|json| choice(&json, key, known)).transpose()
+    }
+
+    pub(super) fn need_choice<T: Copy>(
+        &mut self,
+        key: &'static str,
+        known: &[(&str, T)],
+    ) -> Result<T, FileError> {
+        let json = self.need(key)?;
+        choice(&json, key, known)
+    }
+
+    pub(super) fn need_mode(&mut self, key: &'static str) -> Result<Mode, FileError> {
+        self.need_choice(key, &Mode::ALL.map(|mode| (mode.name(), mode)))
+    }
+
+    pub(super) fn state(&mut self, key: &'static str) -> Result<Option<State>, FileError> {
+        self.take(key).map(|json| state(&json, key)).transpose()
+    }
+}
+
+pub(super) fn state(json: &Json, key: &str) -> Result<State, FileError> {
+    choice(json, key, &State::ALL.map(|state| (state.name(), state)))
+}
+
+pub(super) fn whole(json: &Json, key: &str) -> Result<u64, FileError> {
+    match json.kind {
+        JsonKind::Number(it) if it >= 0.0 && it.fract() == 0.0 && it < 1e15 => Ok(it as u64),
+        _ => Err(wrong(json, key, "a whole number, 0 or more")),
+    }
+}
+
+/// A time, or a list of two.
+pub(super) fn span(json: &Json, key: &str) -> Result<(u64, Option<u64>), FileError> {
+    match &json.kind {
+        JsonKind::List(items) => match &items[..] {
+            [from, to] => {
+                let (from, to) = (millis(from, key)?, millis(to, key)?);
+                if from > to {
+                    return Err(wrong(json, key, "[from, to] with from no later than to"));
+                }
+                Ok((from, Some(to)))
+            }
+            _ => Err(wrong(json, key, "seconds, or [from, to]")),
+        },
+        _ => Ok((millis(json, key)?, None)),
+    }
+}
+
+pub(super) fn choice<T: Copy>(json: &Json, key: &str, known: &[(&str, T)]) -> Result<T, FileError> {
+    let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
+    let JsonKind::Text(text) = &json.kind else {
+        return Err(wrong(json, key, &format!("one of {}", words.join(", "))));
+    };
+    known.iter().find(|(word, _)| word == text).map(|(_, it)| *it).ok_or_else(|| FileError {
+        line: json.line,
+        text: format!("`{key}` knows no \"{text}\"; {}", nearest(text, &words)),
+    })
+}

@@ -1,0 +1,634 @@
+//! The steps of a script.
+
+use greendot_protocol::{Mode, State};
+
+use super::fields::{Fields, nearest, state, whole};
+use super::json::{Json, JsonKind};
+use super::{FileError, Kind};
+
+/// A step.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// When, in ms.
+    pub at: u64,
+    /// The line.
+    pub line: usize,
+    /// What happens.
+    pub verb: Verb,
+}
+
+/// What an app's callback does with what it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callback {
+    /// It only looks.
+    Look,
+    /// It writes over all it is given.
+    Spoil,
+    /// It throws the first time.
+    ThrowOnce,
+}
+
+/// What an app calls inside a link callback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkAction {
+    /// `connect()`.
+    Connect,
+    /// `disconnect()`.
+    Disconnect,
+}
+
+/// A frame fed to a client core.
+#[derive(Clone, Debug)]
+pub struct FrameStep {
+    /// Whether it is a snapshot of all that is watched, or events.
+    pub snapshot: bool,
+    /// Its epoch.
+    pub epoch: u32,
+    /// (user, state, version).
+    pub entries: Vec<(String, State, u32)>,
+}
+
+/// What happens in a step; the words are the format's.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the format documents its verbs and keys")]
+pub enum Verb {
+    Watch {
+        watcher: String,
+        users: Vec<String>,
+        node: Option<String>,
+        token_until: Option<u64>,
+    },
+    Unwatch {
+        watcher: String,
+        users: Vec<String>,
+    },
+    Hangup {
+        watcher: String,
+    },
+    Ask {
+        watcher: String,
+        users: Vec<String>,
+        name: String,
+        since: Option<String>,
+        repeat: u64,
+        every: u64,
+    },
+    Stall {
+        watcher: String,
+        stalled: bool,
+    },
+    Renew {
+        watcher: String,
+    },
+    Connect {
+        user: String,
+        session: String,
+        conn: String,
+        node: Option<String>,
+        passive: bool,
+        idle: bool,
+        beats: bool,
+        fails: bool,
+    },
+    Beat {
+        conn: String,
+    },
+    Idle {
+        conn: String,
+        idle: bool,
+    },
+    Note {
+        user: String,
+        note: String,
+    },
+    Mode {
+        user: String,
+        mode: Mode,
+    },
+    Bye {
+        conn: String,
+    },
+    Closing {
+        conn: String,
+    },
+    Drop {
+        conn: String,
+    },
+    Vanish {
+        conn: String,
+    },
+    Mute {
+        conn: String,
+        until: u64,
+    },
+    Revoke {
+        user: String,
+    },
+    Block {
+        user: String,
+        viewer: String,
+        blocked: bool,
+    },
+    Kill {
+        node: String,
+    },
+    Start {
+        node: String,
+        empty: bool,
+    },
+    Pause {
+        node: String,
+        paused: bool,
+    },
+    Drain {
+        node: String,
+    },
+    Cut {
+        node: String,
+        cut: bool,
+    },
+    Store {
+        up: bool,
+    },
+    Skew {
+        who: String,
+        by: i64,
+    },
+    LoseAnswers {
+        client: String,
+        until: u64,
+    },
+    List {
+        watcher: String,
+        name: String,
+    },
+    Hold {
+        node: String,
+        until: u64,
+    },
+    Room {
+        who: String,
+        room: String,
+        join: bool,
+    },
+    AppWatch {
+        client: String,
+        users: Vec<String>,
+        part: String,
+        callback: Callback,
+    },
+    AppUnwatch {
+        client: String,
+        users: Vec<String>,
+        part: String,
+    },
+    AppConnect {
+        client: String,
+    },
+    AppDisconnect {
+        client: String,
+    },
+    On {
+        client: String,
+        state: String,
+        nth: u64,
+        actions: Vec<LinkAction>,
+    },
+    Open {
+        client: String,
+        nodes: Vec<String>,
+        idle_after: Option<u64>,
+        stored: Option<String>,
+        twin_of: Option<String>,
+    },
+    SignOut {
+        client: String,
+    },
+    LeavePage {
+        client: String,
+    },
+    BeforeUnload {
+        client: String,
+    },
+    Input {
+        client: String,
+        per_second: f64,
+        until: u64,
+    },
+    Hidden {
+        client: String,
+        hidden: bool,
+    },
+    Frozen {
+        client: String,
+        frozen: bool,
+    },
+    Asleep {
+        client: String,
+        asleep: bool,
+    },
+    Cached {
+        client: String,
+        cached: bool,
+    },
+    Online {
+        client: String,
+        online: bool,
+    },
+    Blackhole {
+        client: String,
+    },
+    Clear {
+        client: String,
+    },
+    Reset {
+        client: String,
+        server_sees: u64,
+    },
+    Refuse {
+        node: String,
+        until: u64,
+    },
+    Frame(FrameStep),
+    Lost,
+    Back,
+}
+
+const ENGINE: u8 = 1;
+const WORLD: u8 = 2;
+const SDK: u8 = 4;
+const BOTH: u8 = ENGINE | WORLD;
+
+/// Every verb and the kinds it is for.
+const VERBS: &[(&str, u8)] = &[
+    ("watch", BOTH),
+    ("unwatch", BOTH),
+    ("hangup", BOTH),
+    ("ask", BOTH),
+    ("stall", BOTH),
+    ("unstall", BOTH),
+    ("renew", BOTH),
+    ("connect", ENGINE),
+    ("beat", ENGINE),
+    ("idle", ENGINE),
+    ("active", ENGINE),
+    ("note", ENGINE),
+    ("mode", BOTH),
+    ("bye", ENGINE),
+    ("closing", ENGINE),
+    ("drop", ENGINE),
+    ("vanish", ENGINE),
+    ("mute", ENGINE),
+    ("revoke", BOTH),
+    ("block", BOTH),
+    ("unblock", BOTH),
+    ("kill", BOTH),
+    ("start", BOTH),
+    ("pause", BOTH),
+    ("resume", BOTH),
+    ("drain", BOTH),
+    ("cut", BOTH),
+    ("heal", BOTH),
+    ("store", BOTH),
+    ("skew", BOTH),
+    ("lose_answers", WORLD),
+    ("list", ENGINE),
+    ("hold", ENGINE),
+    ("room_join", BOTH),
+    ("room_leave", BOTH),
+    ("app_watch", WORLD | SDK),
+    ("app_unwatch", WORLD | SDK),
+    ("app_connect", WORLD),
+    ("app_disconnect", WORLD),
+    ("on", WORLD),
+    ("open", WORLD),
+    ("sign_out", WORLD),
+    ("leave_page", WORLD),
+    ("before_unload", WORLD),
+    ("input", WORLD),
+    ("hide", WORLD),
+    ("show", WORLD),
+    ("freeze", WORLD),
+    ("thaw", WORLD),
+    ("sleep", WORLD),
+    ("wake", WORLD),
+    ("cache_in", WORLD),
+    ("cache_out", WORLD),
+    ("offline", WORLD),
+    ("online", WORLD),
+    ("blackhole", WORLD),
+    ("clear", WORLD),
+    ("reset", WORLD),
+    ("refuse", WORLD),
+    ("frame", SDK),
+    ("lost", SDK),
+    ("back", SDK),
+];
+
+/// The states a link can be in, as the app is told.
+pub(super) const LINKS: [(&str, ()); 5] =
+    [("connecting", ()), ("live", ()), ("waiting", ()), ("stopped", ()), ("closed", ())];
+
+impl Step {
+    /// Reads the `index`th of `count` copies of a step.
+    pub(super) fn parse(
+        json: &Json,
+        kind: Kind,
+        index: usize,
+        count: usize,
+    ) -> Result<Self, FileError> {
+        let mut fields = Fields::of(json, "a step")?;
+        let at = fields.need_time("t")?;
+        let name = verb_name(&fields)?;
+        let (_, kinds) = VERBS.iter().find(|(verb, _)| *verb == name).expect("named by verb_name");
+        let bit = match kind {
+            Kind::Engine => ENGINE,
+            Kind::Sdk => SDK,
+            Kind::World => WORLD,
+        };
+        if kinds & bit == 0 {
+            return Err(FileError {
+                line: json.line,
+                text: format!("`{name}` is no step of kind `{kind:?}`").to_lowercase(),
+            });
+        }
+        let over = fields.time("over")?.unwrap_or(0);
+        let verb = Verb::parse(name, &mut fields)?;
+        fields.finish()?;
+        let at = at + (over as f64 * index as f64 / count as f64).round() as u64;
+        Ok(Self { at, line: json.line, verb })
+    }
+
+    /// Every node that a step names must be one of the file's.
+    pub(super) fn check_nodes(&self, nodes: &[String]) -> Result<(), FileError> {
+        let named: Vec<&String> = match &self.verb {
+            Verb::Watch { node, .. } | Verb::Connect { node, .. } => node.iter().collect(),
+            Verb::Open { nodes, .. } => nodes.iter().collect(),
+            Verb::Kill { node }
+            | Verb::Start { node, .. }
+            | Verb::Pause { node, .. }
+            | Verb::Drain { node }
+            | Verb::Cut { node, .. }
+            | Verb::Hold { node, .. }
+            | Verb::Refuse { node, .. } => vec![node],
+            _ => Vec::new(),
+        };
+        match named.into_iter().find(|it| !nodes.contains(it)) {
+            None => Ok(()),
+            Some(node) => Err(FileError {
+                line: self.line,
+                text: format!("there is no node {node}; `nodes` names {}", nodes.join(", ")),
+            }),
+        }
+    }
+}
+
+fn verb_name(fields: &Fields<'_>) -> Result<&'static str, FileError> {
+    let found: Vec<&'static str> =
+        VERBS.iter().map(|(verb, _)| *verb).filter(|verb| fields.has(verb)).collect();
+    match &found[..] {
+        [one] => Ok(one),
+        // `idle` and `active` are verbs; `frame` never stands beside another.
+        [] => {
+            let verbs: Vec<&str> = VERBS.iter().map(|(verb, _)| *verb).collect();
+            let odd = fields.keys().find(|key| *key != "t").unwrap_or("");
+            Err(FileError {
+                line: fields.line(),
+                text: format!("a step without a verb that is known; {}", nearest(odd, &verbs)),
+            })
+        }
+        several => Err(FileError {
+            line: fields.line(),
+            text: format!("a step has just one verb; this one has {}", several.join(", ")),
+        }),
+    }
+}
+
+fn session_name(name: &str, line: usize) -> Result<(String, String), FileError> {
+    match name.split_once('/') {
+        Some((user, session)) if !user.is_empty() && !session.is_empty() => {
+            Ok((user.into(), session.into()))
+        }
+        _ => Err(FileError { line, text: format!("\"{name}\" is no session: user/session") }),
+    }
+}
+
+impl Verb {
+    fn parse(name: &'static str, fields: &mut Fields<'_>) -> Result<Self, FileError> {
+        let line = fields.line();
+        let text = |fields: &mut Fields<'_>| fields.need_text(name);
+        Ok(match name {
+            "watch" => Self::Watch {
+                watcher: text(fields)?,
+                users: fields.need_names("users")?,
+                node: fields.text("node")?,
+                token_until: fields.time("token_until")?,
+            },
+            "unwatch" => {
+                Self::Unwatch { watcher: text(fields)?, users: fields.need_names("users")? }
+            }
+            "hangup" => Self::Hangup { watcher: text(fields)? },
+            "ask" => Self::Ask {
+                watcher: text(fields)?,
+                users: fields.need_names("users")?,
+                name: fields.need_text("as")?,
+                since: fields.text("since")?,
+                repeat: fields.whole("repeat")?.unwrap_or(1),
+                every: fields.time("every")?.unwrap_or(0),
+            },
+            "stall" => Self::Stall { watcher: text(fields)?, stalled: true },
+            "unstall" => Self::Stall { watcher: text(fields)?, stalled: false },
+            "renew" => Self::Renew { watcher: text(fields)? },
+            "connect" => {
+                let (user, session) = session_name(&text(fields)?, line)?;
+                Self::Connect {
+                    conn: fields.text("conn")?.unwrap_or_else(|| format!("{user}/{session}")),
+                    user,
+                    session,
+                    node: fields.text("node")?,
+                    passive: fields.flag("passive")?.unwrap_or(false),
+                    idle: fields.choice("flag", &[("idle", true), ("active", false)])?
+                        == Some(true),
+                    beats: fields.flag("beats")?.unwrap_or(true),
+                    fails: fields.choice("fails", &[("login", true)])?.unwrap_or(false),
+                }
+            }
+            "beat" => Self::Beat { conn: text(fields)? },
+            "idle" => Self::Idle { conn: text(fields)?, idle: true },
+            "active" => Self::Idle { conn: text(fields)?, idle: false },
+            "note" => Self::Note { user: text(fields)?, note: fields.need_text("to")? },
+            "mode" => Self::Mode { user: text(fields)?, mode: fields.need_mode("to")? },
+            "bye" => Self::Bye { conn: text(fields)? },
+            "closing" => Self::Closing { conn: text(fields)? },
+            "drop" => Self::Drop { conn: text(fields)? },
+            "vanish" => Self::Vanish { conn: text(fields)? },
+            "mute" => Self::Mute { conn: text(fields)?, until: fields.need_time("until")? },
+            "revoke" => Self::Revoke { user: text(fields)? },
+            "block" | "unblock" => Self::Block {
+                user: text(fields)?,
+                viewer: fields.need_text("viewer")?,
+                blocked: name == "block",
+            },
+            "kill" => Self::Kill { node: text(fields)? },
+            "start" => {
+                Self::Start { node: text(fields)?, empty: fields.flag("empty")?.unwrap_or(false) }
+            }
+            "pause" => Self::Pause { node: text(fields)?, paused: true },
+            "resume" => Self::Pause { node: text(fields)?, paused: false },
+            "drain" => Self::Drain { node: text(fields)? },
+            "cut" => Self::Cut { node: text(fields)?, cut: true },
+            "heal" => Self::Cut { node: text(fields)?, cut: false },
+            "store" => {
+                Self::Store { up: fields.need_choice("store", &[("up", true), ("down", false)])? }
+            }
+            "skew" => Self::Skew { who: text(fields)?, by: fields.signed_time("by")? },
+            "lose_answers" => {
+                Self::LoseAnswers { client: text(fields)?, until: fields.need_time("until")? }
+            }
+            "list" => Self::List { watcher: text(fields)?, name: fields.need_text("as")? },
+            "hold" => Self::Hold { node: text(fields)?, until: fields.need_time("until")? },
+            "room_join" | "room_leave" => Self::Room {
+                who: text(fields)?,
+                room: fields.need_text("room")?,
+                join: name == "room_join",
+            },
+            "app_watch" => Self::AppWatch {
+                client: fields.client(name)?,
+                users: fields.need_names("users")?,
+                part: fields.text("part")?.unwrap_or_else(|| "p1".into()),
+                callback: fields
+                    .choice(
+                        "callback",
+                        &[("spoil", Callback::Spoil), ("throw_once", Callback::ThrowOnce)],
+                    )?
+                    .unwrap_or(Callback::Look),
+            },
+            "app_unwatch" => Self::AppUnwatch {
+                client: fields.client(name)?,
+                users: fields.need_names("users")?,
+                part: fields.text("part")?.unwrap_or_else(|| "p1".into()),
+            },
+            "app_connect" => Self::AppConnect { client: text(fields)? },
+            "app_disconnect" => Self::AppDisconnect { client: text(fields)? },
+            "on" => Self::parse_on(fields)?,
+            "open" => {
+                let client = text(fields)?;
+                session_name(&client, line)?;
+                let nodes = match (fields.text("node")?, fields.names("nodes")?) {
+                    (Some(_), Some(_)) => {
+                        return Err(FileError {
+                            line,
+                            text: "`open` takes `node` or `nodes`, not both".into(),
+                        });
+                    }
+                    (Some(node), None) => vec![node],
+                    (None, Some(nodes)) => nodes,
+                    (None, None) => Vec::new(),
+                };
+                Self::Open {
+                    client,
+                    nodes,
+                    idle_after: fields.time("idle_after")?,
+                    stored: fields.text("stored")?,
+                    twin_of: fields.text("twin_of")?,
+                }
+            }
+            "sign_out" => Self::SignOut { client: text(fields)? },
+            "leave_page" => Self::LeavePage { client: text(fields)? },
+            "before_unload" => Self::BeforeUnload { client: text(fields)? },
+            "input" => Self::Input {
+                client: text(fields)?,
+                per_second: fields.number("per_second")?.unwrap_or(0.0),
+                until: fields.time("until")?.unwrap_or(0),
+            },
+            "hide" | "show" => Self::Hidden { client: text(fields)?, hidden: name == "hide" },
+            "freeze" | "thaw" => Self::Frozen { client: text(fields)?, frozen: name == "freeze" },
+            "sleep" | "wake" => Self::Asleep { client: text(fields)?, asleep: name == "sleep" },
+            "cache_in" | "cache_out" => {
+                Self::Cached { client: text(fields)?, cached: name == "cache_in" }
+            }
+            "offline" | "online" => {
+                Self::Online { client: text(fields)?, online: name == "online" }
+            }
+            "blackhole" => Self::Blackhole { client: text(fields)? },
+            "clear" => Self::Clear { client: text(fields)? },
+            "reset" => Self::Reset {
+                client: text(fields)?,
+                server_sees: fields.time("server_sees")?.unwrap_or(0),
+            },
+            "refuse" => Self::Refuse { node: text(fields)?, until: fields.need_time("until")? },
+            "frame" => Self::Frame(FrameStep::parse(&fields.need("frame")?)?),
+            "lost" => {
+                fields.flag("lost")?;
+                Self::Lost
+            }
+            _ => {
+                fields.flag("back")?;
+                Self::Back
+            }
+        })
+    }
+
+    fn parse_on(fields: &mut Fields<'_>) -> Result<Self, FileError> {
+        let client = fields.need_text("on")?;
+        let known = LINKS.map(|(name, ())| (name, name));
+        let state = fields.need_choice("state", &known)?.to_owned();
+        let nth = fields.whole("nth")?.unwrap_or(1);
+        let actions = fields
+            .need_list("do")?
+            .iter()
+            .map(|json| {
+                super::fields::choice(
+                    json,
+                    "do",
+                    &[
+                        ("app_connect", LinkAction::Connect),
+                        ("app_disconnect", LinkAction::Disconnect),
+                    ],
+                )
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self::On { client, state, nth, actions })
+    }
+}
+
+impl FrameStep {
+    fn parse(json: &Json) -> Result<Self, FileError> {
+        let mut fields = Fields::of(json, "a frame")?;
+        let (snapshot, inner) = match (fields.take("snapshot"), fields.take("event")) {
+            (Some(inner), None) => (true, inner),
+            (None, Some(inner)) => (false, inner),
+            _ => {
+                return Err(FileError {
+                    line: json.line,
+                    text: "a frame is either a `snapshot` or an `event`".into(),
+                });
+            }
+        };
+        fields.finish()?;
+        let mut fields = Fields::of(&inner, "a frame")?;
+        let epoch = epoch(&mut fields)?;
+        let entries = if snapshot {
+            fields.need_list("entries")?.iter().map(entry).collect::<Result<_, _>>()?
+        } else {
+            vec![entry(&fields.need("entry")?)?]
+        };
+        fields.finish()?;
+        Ok(Self { snapshot, epoch, entries })
+    }
+}
+
+fn epoch(fields: &mut Fields<'_>) -> Result<u32, FileError> {
+    let line = fields.line();
+    u32::try_from(fields.need_whole("epoch")?)
+        .map_err(|_| FileError { line, text: "`epoch` does not fit 32 bits".into() })
+}
+
+fn entry(json: &Json) -> Result<(String, State, u32), FileError> {
+    let shape = || FileError { line: json.line, text: "an entry is [user, state, version]".into() };
+    let JsonKind::List(items) = &json.kind else { return Err(shape()) };
+    let [user, what, version] = &items[..] else { return Err(shape()) };
+    let JsonKind::Text(user) = &user.kind else { return Err(shape()) };
+    let version = u32::try_from(whole(version, "version")?).map_err(|_| shape())?;
+    Ok((user.clone(), state(what, "state")?, version))
+}

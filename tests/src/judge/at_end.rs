@@ -1,0 +1,334 @@
+//! Expectations about the whole run: checked when it is over.
+
+use greendot_protocol::{CloseCode, State};
+
+use super::words;
+use crate::file::{Count, Expect, Window};
+use crate::world::{NotBuilt, World};
+
+/// What was seen instead, and where to look in the trace.
+type Wrong = (String, Option<u64>);
+
+pub(super) fn check(
+    expect: &Expect,
+    samples: &[u64],
+    world: &World<'_>,
+) -> Result<Result<(), Wrong>, NotBuilt> {
+    let found = look(expect, samples, world)?;
+    Ok(found.map_err(|(seen, at)| (format!("{}; seen: {seen}", words(expect)), at)))
+}
+
+fn look(
+    expect: &Expect,
+    samples: &[u64],
+    world: &World<'_>,
+) -> Result<Result<(), Wrong>, NotBuilt> {
+    let log = world.log();
+    Ok(match expect {
+        Expect::Events { watcher, user, events } => events_of(world, watcher, user, events),
+        Expect::EventsInAll { watcher, count, between } => {
+            let at = log.events.get(watcher).into_iter().flatten().map(|it| it.at);
+            counted(at, *count, *between)
+        }
+        Expect::Ask { ask, user, state, version, last_seen } => {
+            let Some(answer) = log.asks.get(ask).and_then(|it| it.first()?.get(user)) else {
+                return Ok(Err(("no such answer".into(), None)));
+            };
+            let right = state.is_none_or(|it| it == answer.state)
+                && version.is_none_or(|it| it == u64::from(answer.version))
+                && last_seen.is_none_or(|(from, to)| {
+                    answer.last_seen.is_some_and(|it| (from..=to).contains(&it))
+                });
+            held(right, || format!("{answer:?}"))
+        }
+        Expect::AskRepeated { ask, user, states, rising } => {
+            let mut highest = 0;
+            let mut right = true;
+            let mut seen = Vec::new();
+            for answer in log.asks.get(ask).into_iter().flatten().filter_map(|it| it.get(user)) {
+                right &= states.contains(&answer.state);
+                right &= !rising || answer.version >= highest;
+                highest = highest.max(answer.version);
+                let pair = (answer.state, answer.version);
+                if seen.last() != Some(&pair) {
+                    seen.push(pair);
+                }
+            }
+            held(right && !seen.is_empty(), || format!("{seen:?}"))
+        }
+        Expect::Snapshot { watcher, nth, user, state, version } => {
+            let snapshot =
+                log.snapshots.get(watcher).and_then(|it| it.get((*nth as usize).checked_sub(1)?));
+            let entry = snapshot.and_then(|it| it.entries.iter().find(|it| it.0 == *user));
+            let right = entry.is_some_and(|(_, it, number)| {
+                state.is_none_or(|state| state == *it)
+                    && version.is_none_or(|version| version == u64::from(*number))
+            });
+            held(right, || format!("{entry:?}"))
+        }
+        Expect::NeverSent { watcher, text } => {
+            let needle = text.to_lowercase();
+            let frames = log.frames.get(watcher).into_iter().flatten();
+            match frames.clone().find(|it| it.to_lowercase().contains(&needle)) {
+                Some(frame) => Err((frame.clone(), None)),
+                None => held(frames.count() > 0, || "no frame at all".into()),
+            }
+        }
+        Expect::AskSame { asks } => ask_same(world, asks),
+        Expect::ConnClosed { conn, closed, at } => {
+            let found = world.raw(conn).and_then(|it| it.closed());
+            let right = found.is_some_and(|(when, code)| at.holds(when) && name(code) == *closed);
+            held(right, || format!("{:?}", found.map(|(when, code)| (when, name(code)))))
+        }
+        Expect::ConnRefused { conn, refused } => {
+            let raw = world.raw(conn);
+            let right = raw.is_some_and(|it| {
+                !it.welcomed() && it.closed().is_some_and(|(_, code)| name(code) == *refused)
+            });
+            held(right, || format!("{raw:?}"))
+        }
+        Expect::Answered { conn, at, is } => {
+            // Closed before the frame, or because of it.
+            let closed = world.raw(conn).and_then(|it| it.closed());
+            let seen = closed.filter(|(when, _)| *when <= at + 1000).map(|(_, code)| name(code));
+            held(seen.as_deref() == Some(is), || format!("{seen:?}"))
+        }
+        Expect::Outbox { who, at_most, between } => {
+            let most = log
+                .outboxes
+                .get(who)
+                .into_iter()
+                .flatten()
+                .filter(|(at, _)| between.holds(*at))
+                .map(|(_, waiting)| *waiting as u64)
+                .max();
+            held(most.is_none_or(|it| it <= *at_most), || format!("{most:?} waiting"))
+        }
+        Expect::Shown { client, user, states } => shown(world, client, user, states),
+        Expect::NeverShown { client, user, never } => {
+            let seen = shown_states(world, client, user);
+            let bad = seen.iter().find(|(_, state)| never.contains(state));
+            match bad {
+                Some((at, state)) => Err((format!("{} at {at} ms", state.name()), Some(*at))),
+                None => Ok(()),
+            }
+        }
+        Expect::Callbacks { client, part, count, between } => {
+            let log = world.device_log(client);
+            let at = log
+                .iter()
+                .flat_map(|it| &it.callbacks)
+                .filter(|it| part.as_ref().is_none_or(|part| *part == it.part))
+                .map(|it| it.at);
+            counted(at, *count, *between)
+        }
+        Expect::Links { client, are } => {
+            let log = world.device_log(client);
+            let seen: Vec<&str> = log.iter().flat_map(|it| &it.links).map(|it| it.1).collect();
+            held(seen == *are, || format!("{seen:?}"))
+        }
+        Expect::OpenAtOnce { client, at_most } => {
+            let most = world.device_log(client).map_or(0, |it| it.most_open as u64);
+            held(most <= *at_most, || format!("{most} at once"))
+        }
+        Expect::Dials { client, count, between } => {
+            let log = world.device_log(client);
+            counted(log.iter().flat_map(|it| &it.dials).map(|it| it.0), *count, *between)
+        }
+        Expect::DialPeak { node, slot, at_most } => {
+            let peak = peak(world, node, *slot);
+            held(peak <= *at_most, || format!("{peak} dials in one slot"))
+        }
+        Expect::Silence { session, at_most, between } => {
+            let longest = silence(world, session, *between);
+            held(longest.is_some_and(|it| it <= *at_most), || format!("{longest:?} ms"))
+        }
+        Expect::Beats { client, count, between } => sent(world, client, "beat", *count, *between),
+        Expect::Sent { client, frame, count, between } => {
+            sent(world, client, frame, *count, *between)
+        }
+        Expect::Timers { .. } => {
+            held(samples.windows(2).all(|it| it[0] == it[1]), || format!("{samples:?}"))
+        }
+        Expect::RefusedStart { settings, names } => match settings.engine.check() {
+            Ok(()) => Err(("it starts".into(), None)),
+            Err(error) => {
+                let text = error.to_string();
+                held(names.iter().all(|name| text.contains(name)), || text.clone())
+            }
+        },
+        Expect::Published { user, count } => {
+            counted(world.published(user).into_iter(), *count, Window::ALL)
+        }
+        Expect::Writes { user, count, between } => {
+            counted(world.writes(user).into_iter(), *count, *between)
+        }
+        Expect::AskChanges { .. } | Expect::Memory { .. } | Expect::List { .. } => {
+            return Err(NotBuilt(format!("the expectation {}", words(expect))));
+        }
+        // Looked at in their time.
+        Expect::Sessions { .. }
+        | Expect::LastSeen { .. }
+        | Expect::ConnOpenAt { .. }
+        | Expect::Empty { .. }
+        | Expect::View { .. }
+        | Expect::Link { .. }
+        | Expect::Stale { .. }
+        | Expect::Lease { .. }
+        | Expect::Conns { .. }
+        | Expect::Ago { .. }
+        | Expect::Room { .. }
+        | Expect::Leaks { .. } => Ok(()),
+    })
+}
+
+/// A close code in the words of the protocol.
+fn name(code: u16) -> String {
+    CloseCode::from_number(code).map_or_else(|| code.to_string(), |it| it.name().into())
+}
+
+fn held(right: bool, seen: impl FnOnce() -> String) -> Result<(), Wrong> {
+    if right { Ok(()) } else { Err((seen(), None)) }
+}
+
+fn counted(times: impl Iterator<Item = u64>, count: Count, between: Window) -> Result<(), Wrong> {
+    let times: Vec<u64> = times.filter(|at| between.holds(*at)).collect();
+    let many = times.len() as u64;
+    if (count.least..=count.most).contains(&many) {
+        return Ok(());
+    }
+    Err((format!("{many}, at {times:?} ms"), times.last().copied()))
+}
+
+fn events_of(
+    world: &World<'_>,
+    watcher: &str,
+    user: &str,
+    wanted: &[(State, Option<u64>, Window)],
+) -> Result<(), Wrong> {
+    let seen: Vec<_> = world
+        .log()
+        .events
+        .get(watcher)
+        .into_iter()
+        .flatten()
+        .filter(|it| it.user == user)
+        .collect();
+    let mut highest = (usize::MAX, 0);
+    let mut right = seen.len() == wanted.len();
+    let mut first_wrong = None;
+    for (index, event) in seen.iter().enumerate() {
+        let rises = highest.0 != event.conn || event.version > highest.1;
+        highest = (event.conn, event.version);
+        let fits = wanted.get(index).is_some_and(|(state, version, window)| {
+            *state == event.state
+                && version.is_none_or(|it| it == u64::from(event.version))
+                && window.holds(event.at)
+        });
+        if !(rises && fits) {
+            right = false;
+            first_wrong.get_or_insert(event.at);
+        }
+    }
+    if right {
+        return Ok(());
+    }
+    let words: Vec<String> = seen
+        .iter()
+        .map(|it| format!("[{}, {}, {}]", it.state.name(), it.version, it.at as f64 / 1e3))
+        .collect();
+    let at = first_wrong.or_else(|| wanted.get(seen.len()).map(|it| it.2.from));
+    Err((format!("[{}]", words.join(", ")), at))
+}
+
+fn ask_same(world: &World<'_>, asks: &[(String, Option<String>)]) -> Result<(), Wrong> {
+    let mut answers = Vec::new();
+    for (ask, user) in asks {
+        let Some(answer) = world.log().asks.get(ask).and_then(|it| it.first()) else {
+            return Err((format!("there is no answer {ask}"), None));
+        };
+        answers.push(match user {
+            Some(user) => answer.get(user).cloned().into_iter().collect::<Vec<_>>(),
+            None => answer.values().cloned().collect(),
+        });
+    }
+    held(answers.windows(2).all(|it| it[0] == it[1]), || format!("{answers:?}"))
+}
+
+/// The states that an app was shown, repeats folded, `unknown` at the start left out.
+fn shown_states(world: &World<'_>, client: &str, user: &str) -> Vec<(u64, State)> {
+    let mut states: Vec<(u64, State)> = Vec::new();
+    for it in world.device_log(client).iter().flat_map(|it| &it.callbacks) {
+        let first = states.is_empty() && it.state == State::Unknown;
+        if it.user == user && !first && states.last().map(|it| it.1) != Some(it.state) {
+            states.push((it.at, it.state));
+        }
+    }
+    states
+}
+
+fn shown(
+    world: &World<'_>,
+    client: &str,
+    user: &str,
+    wanted: &[crate::file::ShownState],
+) -> Result<(), Wrong> {
+    let seen = shown_states(world, client, user);
+    let right = seen.len() == wanted.len()
+        && seen.iter().zip(wanted).all(|((at, state), (want, window))| {
+            state == want && window.is_none_or(|it| it.holds(*at))
+        });
+    held(right, || {
+        let words: Vec<String> =
+            seen.iter().map(|(at, it)| format!("{} at {}", it.name(), *at as f64 / 1e3)).collect();
+        words.join(", ")
+    })
+}
+
+fn peak(world: &World<'_>, node: &str, slot: u64) -> u64 {
+    let mut times: Vec<u64> = world
+        .log()
+        .devices
+        .values()
+        .flat_map(|it| &it.dials)
+        .filter(|(_, to)| world.node_name(*to) == node)
+        .map(|it| it.0)
+        .collect();
+    times.sort_unstable();
+    let mut first = 0;
+    let mut most = 0;
+    for (last, at) in times.iter().enumerate() {
+        while times[first] + slot <= *at {
+            first += 1;
+        }
+        most = most.max(last - first + 1);
+    }
+    most as u64
+}
+
+fn silence(world: &World<'_>, session: &str, between: Window) -> Option<u64> {
+    let (user, session) = session.split_once('/')?;
+    let heard = world.log().heard.get(&(user.to_owned(), session.to_owned()))?;
+    let within: Vec<u64> = heard.iter().copied().filter(|at| between.holds(*at)).collect();
+    let start = heard.iter().copied().filter(|at| *at <= between.from).max();
+    let start = start.or(within.first().copied())?;
+    let mut longest = 0;
+    let mut before = start.max(between.from);
+    for at in within.into_iter().chain([between.to.min(world.now())]) {
+        longest = longest.max(at.saturating_sub(before));
+        before = at;
+    }
+    Some(longest)
+}
+
+fn sent(
+    world: &World<'_>,
+    client: &str,
+    frame: &str,
+    count: Count,
+    between: Window,
+) -> Result<(), Wrong> {
+    let log = world.device_log(client);
+    let times = log.iter().flat_map(|it| &it.sent).filter(|it| it.1 == frame).map(|it| it.0);
+    counted(times, count, between)
+}

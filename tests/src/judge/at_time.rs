@@ -1,0 +1,126 @@
+//! Expectations about a moment: checked while the world stands at it.
+
+use greendot_protocol::CloseCode;
+
+use super::{Found, words};
+use crate::file::{Expect, Scenario};
+use crate::world::{NotBuilt, World};
+
+/// What a look at a moment gave.
+pub(super) enum Probe {
+    Held,
+    Failed(String),
+    /// A value to be weighed at the end.
+    Sample(u64),
+}
+
+/// The moments at which an expectation is to be looked at.
+pub(super) fn times(expect: &Expect, scenario: &Scenario) -> Vec<u64> {
+    match expect {
+        Expect::Sessions { at, .. }
+        | Expect::LastSeen { at, .. }
+        | Expect::ConnOpenAt { at, .. }
+        | Expect::Empty { at }
+        | Expect::View { at, .. }
+        | Expect::Link { at, .. }
+        | Expect::Stale { at, .. }
+        | Expect::Conns { at, .. }
+        | Expect::Ago { at, .. }
+        | Expect::Room { at, .. }
+        | Expect::Leaks { at, .. } => vec![*at],
+        Expect::Memory { from, to, .. } => vec![*from, *to],
+        Expect::Timers { same_at, .. } => same_at.clone(),
+        Expect::Lease { between, .. } => {
+            let to = between.to.min(scenario.until);
+            (between.from.div_ceil(1000)..=to / 1000).map(|secs| secs * 1000).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn check(expect: &Expect, at: u64, world: &World<'_>) -> Result<Probe, NotBuilt> {
+    let found = match expect {
+        Expect::Sessions { user, live, lingering, generations, nodes, .. } => {
+            let sessions = world.sessions(user, nodes.as_deref());
+            let lingers = sessions.iter().filter(|it| it.view.lingering).count() as u64;
+            let lives = sessions.len() as u64 - lingers;
+            let ranks: Vec<(String, u64)> = sessions
+                .iter()
+                .map(|it| (it.view.session.to_string(), world.rank(user, &it.view)))
+                .collect();
+            let right = live.is_none_or(|it| it == lives)
+                && lingering.is_none_or(|it| it == lingers)
+                && generations.as_ref().is_none_or(|wanted| same_set(wanted, &ranks));
+            held(right, || format!("{lives} live, {lingers} lingering, generations {ranks:?}"))
+        }
+        Expect::LastSeen { user, is, .. } => {
+            let seen = world.last_seen(user);
+            held(seen.is_some_and(|it| is.holds(it)), || format!("{seen:?} ms"))
+        }
+        Expect::ConnOpenAt { conn, .. } => match world.raw(conn) {
+            Some(raw) => {
+                let closed = raw.closed();
+                held(closed.is_none(), || format!("closed: {closed:?}"))
+            }
+            None => Err("no such connection".into()),
+        },
+        Expect::Empty { .. } => world.is_empty(),
+        Expect::Conns { user, is, .. } => {
+            let open = world.open_conns(user) as u64;
+            held(open == *is, || format!("{open} open"))
+        }
+        Expect::View { client, users, .. } => {
+            let device = world.device(client)?;
+            users.iter().try_for_each(|(user, state, version)| {
+                let (seen, number) = device.view(user);
+                held(seen == *state && version.is_none_or(|it| it == u64::from(number)), || {
+                    format!("{user} is {} at version {number}", seen.name())
+                })
+            })
+        }
+        Expect::Link { client, is, why, .. } => {
+            let device = world.device(client)?;
+            let (link, code) = device.link();
+            let reason = CloseCode::from_number(code).map_or("", CloseCode::name);
+            held(link == is && why.as_ref().is_none_or(|it| it == reason), || {
+                format!("{link}, why {code} {reason}")
+            })
+        }
+        Expect::Stale { client, is, .. } => {
+            let stale = world.device(client)?.is_stale();
+            held(stale == *is, || format!("stale is {stale}"))
+        }
+        Expect::Ago { client, user, is, .. } => {
+            let ago = world.device(client)?.ago(world.now(), user);
+            held(ago.is_some_and(|it| is.holds(it)), || format!("{ago:?} ms ago"))
+        }
+        Expect::Leaks { client, .. } => {
+            let left = world.device(client)?.left_behind();
+            held(left == 0, || format!("{left} timers, listeners and rows are left"))
+        }
+        Expect::Timers { client, .. } => {
+            return Ok(Probe::Sample(world.device(client)?.timers() as u64));
+        }
+        Expect::Lease { session, ahead_at_least, .. } => {
+            let ahead = world.lease_ahead(session);
+            held(ahead.is_some_and(|it| it >= *ahead_at_least), || {
+                format!("the deadline is {ahead:?} ms ahead")
+            })
+        }
+        other => return Err(NotBuilt(format!("the expectation {}", words(other)))),
+    };
+    Ok(match found {
+        Ok(()) => Probe::Held,
+        Err(seen) => {
+            Probe::Failed(format!("{} at {} s; seen: {seen}", words(expect), at as f64 / 1e3))
+        }
+    })
+}
+
+fn held(right: bool, seen: impl FnOnce() -> String) -> Found {
+    if right { Ok(()) } else { Err(seen()) }
+}
+
+fn same_set(wanted: &[(String, u64)], seen: &[(String, u64)]) -> bool {
+    wanted.len() == seen.len() && wanted.iter().all(|it| seen.contains(it))
+}

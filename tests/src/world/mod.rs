@@ -1,0 +1,272 @@
+//! A small internet on a virtual clock: nodes, connections, viewers, devices.
+//!
+//! Nothing sleeps. At each moment arrivals go first, then the script's steps, then the devices'
+//! timers, then the nodes': a frame that arrives at a deadline counts before the sweep does.
+
+mod conn;
+mod device;
+mod log;
+mod node;
+mod page;
+mod raw;
+mod rng;
+mod script;
+mod store;
+mod trace;
+mod viewer;
+
+use std::collections::BTreeMap;
+
+use greendot_engine::core::directory::SessionView;
+use greendot_protocol::Time;
+
+pub use self::conn::{Conn, Owner};
+pub use self::device::Device;
+pub use self::log::{Asked, Callback, DeviceLog, Log, ViewerEvent, ViewerSnapshot};
+pub use self::node::{HeldInRun, SimNode};
+pub use self::raw::Raw;
+use self::rng::Rng;
+use self::trace::Trace;
+pub use self::viewer::Viewer;
+use crate::file::{Expect, Kind, Scenario, Verb};
+
+/// What a scenario needs that is not built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotBuilt(pub String);
+
+/// The engines' steady clocks do not begin with the run, so that ages may reach before it.
+const ENGINE_ORIGIN: u64 = 1_000_000_000;
+
+/// Things may happen at one moment so often before the run is taken to be going in circles.
+const MOST_AT_ONCE: u64 = 5_000_000;
+
+/// What waits for its time.
+#[derive(Clone, Debug)]
+enum Task {
+    /// The script's step of this index.
+    Step(usize),
+    /// Something arrives at the server's end of a connection.
+    Up(usize, conn::Up),
+    /// Something arrives at the client's end.
+    Down(usize, conn::Down),
+    /// A scripted connection's automatic beat.
+    RawBeat(String, usize),
+    /// A viewer's beat.
+    ViewerBeat(String, usize),
+    /// A repeated read.
+    Ask { step: usize, left: u64 },
+    /// Input in a page.
+    Input { device: usize, every: u64, until: u64 },
+    /// Something from R reaches a node, if it is still in that run.
+    FromStore(usize, u64, Box<store::FromStore>),
+    /// A broken path is noticed at the server's end.
+    ServerSeesEnd(usize),
+}
+
+/// Arrivals and the automatic go before the script's steps.
+const ARRIVAL: u8 = 0;
+const STEP: u8 = 1;
+
+/// Whether a script can only be played with a shared store.
+fn needs_store(scenario: &Scenario) -> bool {
+    scenario.nodes.len() > 1
+        || scenario.steps.iter().any(|it| {
+            matches!(
+                it.verb,
+                Verb::Start { empty: false, .. } | Verb::Store { .. } | Verb::Cut { .. }
+            )
+        })
+        || scenario
+            .expects
+            .iter()
+            .any(|it| matches!(it.expect, Expect::Published { .. } | Expect::Writes { .. }))
+}
+
+/// The world.
+pub struct World<'a> {
+    scenario: &'a Scenario,
+    now: u64,
+    rng: Rng,
+    tasks: BTreeMap<(u64, u8, u64), Task>,
+    order: u64,
+    nodes: Vec<SimNode>,
+    /// None where a node works alone, with the directory in its own memory.
+    store: Option<store::SimStore>,
+    asks: BTreeMap<u64, (usize, String)>,
+    conns: Vec<Conn>,
+    raws: BTreeMap<String, Raw>,
+    viewers: BTreeMap<String, Viewer>,
+    devices: Vec<Device>,
+    sdk: page::SdkServer,
+    log: Log,
+    trace: Trace,
+}
+
+impl<'a> World<'a> {
+    /// A world as it stands at time 0, before any step.
+    ///
+    /// # Errors
+    ///
+    /// If the scenario needs what is not built.
+    pub fn new(scenario: &'a Scenario, seed: u64, traced: bool) -> Result<Self, NotBuilt> {
+        let mut world = Self {
+            scenario,
+            now: 0,
+            rng: Rng::new(seed),
+            tasks: BTreeMap::new(),
+            order: 0,
+            nodes: Vec::new(),
+            store: None,
+            asks: BTreeMap::new(),
+            conns: Vec::new(),
+            raws: BTreeMap::new(),
+            viewers: BTreeMap::new(),
+            devices: Vec::new(),
+            sdk: page::SdkServer::default(),
+            log: Log::default(),
+            trace: Trace::new(traced),
+        };
+        // A node alone keeps its users itself; every other seed it works with a store, too.
+        if needs_store(scenario) || seed % 2 == 0 {
+            world.open_store();
+        }
+        for name in &scenario.nodes {
+            world.add_node(name)?;
+        }
+        if scenario.kind == Kind::Sdk {
+            world.open_device("", "s1", Vec::new(), None);
+        }
+        for (index, step) in scenario.steps.iter().enumerate() {
+            world.at(step.at, STEP, Task::Step(index));
+        }
+        Ok(world)
+    }
+
+    /// Plays on to the end of `until`, in ms; every moment up to it has then been dealt with.
+    ///
+    /// # Errors
+    ///
+    /// If a step needs what is not built.
+    pub fn run(&mut self, until: u64) -> Result<(), NotBuilt> {
+        let mut at_once = 0;
+        loop {
+            let task = self.tasks.first_key_value().map_or(u64::MAX, |(&(at, ..), _)| at);
+            let (device_at, device) = self.next_device();
+            let (node_at, node) = self.next_node();
+            let next = task.min(device_at).min(node_at);
+            if next > until {
+                self.now = until;
+                return Ok(());
+            }
+            if next > self.now {
+                self.now = next;
+                at_once = 0;
+            }
+            at_once += 1;
+            if at_once > MOST_AT_ONCE {
+                return Err(NotBuilt(format!("an end to what happens at {} ms", self.now)));
+            }
+            if task <= next {
+                let Some((_, task)) = self.tasks.pop_first() else { continue };
+                self.perform(task)?;
+            } else if device_at <= next {
+                self.device_timer(device);
+            } else {
+                self.node_timer(node);
+            }
+            self.watch_outboxes();
+        }
+    }
+
+    fn at(&mut self, at: u64, class: u8, task: Task) {
+        self.order += 1;
+        self.tasks.insert((at, class, self.order), task);
+    }
+
+    fn perform(&mut self, task: Task) -> Result<(), NotBuilt> {
+        match task {
+            Task::Step(index) => self.step(index)?,
+            Task::Up(conn, up) => self.arrive_up(conn, up),
+            Task::Down(conn, down) => self.arrive_down(conn, down),
+            Task::RawBeat(name, conn) => self.raw_beat(&name, conn),
+            Task::ViewerBeat(name, conn) => self.viewer_beat(&name, conn),
+            Task::Ask { step, left } => self.ask_again(step, left),
+            Task::Input { device, every, until } => self.input(device, every, until),
+            Task::FromStore(node, run, message) => self.arrive_from_store(node, run, *message),
+            Task::ServerSeesEnd(conn) => self.server_sees_end(conn),
+        }
+        Ok(())
+    }
+
+    /// The engines' clock.
+    fn engine_now(&self) -> Time {
+        Time::from_millis(self.now + ENGINE_ORIGIN)
+    }
+
+    /// A time of the engines' clock in ms of the run; what lies before the run is 0.
+    fn from_engine(at: Time) -> u64 {
+        at.as_millis().saturating_sub(ENGINE_ORIGIN)
+    }
+
+    /// The present, in ms.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// What has happened.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// A scripted connection.
+    pub fn raw(&self, name: &str) -> Option<&Raw> {
+        self.raws.get(name)
+    }
+
+    /// A device; in kind `sdk` the only one has no name.
+    ///
+    /// # Errors
+    ///
+    /// If the script opened none of this name.
+    pub fn device(&self, name: &str) -> Result<&Device, NotBuilt> {
+        self.devices
+            .iter()
+            .find(|it| it.name == name)
+            .ok_or_else(|| NotBuilt(format!("a device {name}: the script opens none")))
+    }
+
+    /// What a device did and was told.
+    pub fn device_log(&self, name: &str) -> Option<&DeviceLog> {
+        self.log.devices.get(name)
+    }
+
+    /// A node's name.
+    pub fn node_name(&self, node: usize) -> &str {
+        &self.nodes[node].name
+    }
+
+    /// The how-many-th generation of its session this is in the run.
+    pub fn rank(&self, user: &str, view: &SessionView) -> u64 {
+        let key = (user.to_owned(), view.session.to_string());
+        let given = self.log.generations.get(&key);
+        let place = given.and_then(|it| it.iter().position(|it| *it == view.generation));
+        place.map_or(0, |it| it as u64 + 1)
+    }
+
+    /// How far ahead the effective deadline of a session is, in ms.
+    pub fn lease_ahead(&self, session: &str) -> Option<u64> {
+        let (user, session) = session.split_once('/')?;
+        let held = self.sessions(user, None);
+        let found = held.iter().find(|it| *it.view.session == *session)?;
+        Some(found.deadline.saturating_sub(self.now))
+    }
+
+    /// The lines of the trace.
+    pub fn trace_lines(&self) -> &[(u64, String)] {
+        self.trace.lines()
+    }
+
+    fn note(&mut self, line: impl FnOnce() -> String) {
+        self.trace.add(self.now, line);
+    }
+}

@@ -1,0 +1,487 @@
+//! Nodes: the driver around the shipped engine core.
+
+use std::collections::BTreeMap;
+
+use greendot_engine::core::directory::SessionView;
+use greendot_engine::core::{ConnId, Connect, Ending, Node, Output, SelfReport, Start};
+use greendot_protocol::binary::{decode_client, encode_server};
+use greendot_protocol::{ClientFrame, CloseCode, Epoch, Hello, Span, Time};
+
+use super::conn::{Down, LOST, Up};
+use super::store::FromStore;
+use super::{ARRIVAL, ENGINE_ORIGIN, NotBuilt, Owner, Task, World};
+
+/// A node of the world.
+pub struct SimNode {
+    pub(super) name: String,
+    pub(super) engine: Option<Node>,
+    /// It stands still: what arrives waits.
+    pub(super) paused: bool,
+    pub(super) backlog: Vec<Waiting>,
+    /// It reaches neither R nor other nodes.
+    pub(super) cut: bool,
+    /// What comes from R waits until then.
+    pub(super) held_until: u64,
+    /// It refuses every new connection until then.
+    pub(super) refuses_until: u64,
+    /// Counts its runs.
+    pub(super) incarnation: u64,
+    /// The world's connection of each of the engine's.
+    pub(super) conns: BTreeMap<ConnId, usize>,
+}
+
+/// What waits for a node that stands still.
+#[derive(Clone, Debug)]
+pub(super) enum Waiting {
+    /// Something from a client.
+    Up(usize, Up),
+    /// Something from R.
+    Store(FromStore),
+}
+
+/// A session as the engine holds it, on the run's clock.
+#[derive(Clone, Debug)]
+pub struct HeldInRun {
+    /// The session.
+    pub view: SessionView,
+    /// When its effective deadline is, in ms of the run.
+    pub deadline: u64,
+    /// When it was last heard, in ms of the run.
+    pub heard: u64,
+}
+
+/// A server waits at most this long, in ms, for a client to close its end.
+const CLOSE_WAIT: u64 = 3_000;
+
+/// The token of a login that throws half-way.
+pub(super) const THROWS: &str = "|throws";
+
+/// What a token says: the user, and until when it is good (ms of the run).
+pub(super) fn token(user: &str, until: Option<u64>) -> String {
+    until.map_or_else(|| user.to_owned(), |until| format!("{user}|{until}"))
+}
+
+impl World<'_> {
+    pub(super) fn add_node(&mut self, name: &str) -> Result<(), NotBuilt> {
+        self.nodes.push(SimNode {
+            name: name.to_owned(),
+            engine: None,
+            paused: false,
+            backlog: Vec::new(),
+            cut: false,
+            held_until: 0,
+            refuses_until: 0,
+            incarnation: 0,
+            conns: BTreeMap::new(),
+        });
+        let node = self.nodes.len() - 1;
+        let engine = self.engine(node, Start::Fresh)?;
+        self.nodes[node].engine = Some(engine);
+        Ok(())
+    }
+
+    fn engine(&mut self, node: usize, start: Start) -> Result<Node, NotBuilt> {
+        let settings = self.scenario.settings.engine;
+        let refused = |error| NotBuilt(format!("a node with these settings: {error}"));
+        if self.store.is_some() {
+            let seed = self.rng.next();
+            let id = self.node_id(node);
+            let thin = self.scenario.settings.thin;
+            return Node::with_store(settings, self.engine_now(), id, thin, seed).map_err(refused);
+        }
+        let epoch = Epoch(self.rng.next() as u32 & 0x0fff_ffff);
+        let seed = self.rng.next();
+        // As a wall clock would: higher at each start.
+        let generation = self.now * 1000;
+        Node::new(settings, self.engine_now(), epoch, generation, seed, start).map_err(refused)
+    }
+
+    pub(super) fn node_index(&self, name: &str) -> usize {
+        self.nodes.iter().position(|it| it.name == name).unwrap_or(0)
+    }
+
+    /// The node named, or the first that stands.
+    pub(super) fn node_or_first(&self, name: Option<&str>) -> usize {
+        match name {
+            Some(name) => self.node_index(name),
+            None => self.nodes.iter().position(|it| it.engine.is_some()).unwrap_or(0),
+        }
+    }
+
+    pub(super) fn next_node(&self) -> (u64, usize) {
+        self.nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| !it.paused)
+            .filter_map(|(index, it)| {
+                Some((Self::from_engine(it.engine.as_ref()?.deadline()), index))
+            })
+            .min()
+            .unwrap_or((u64::MAX, 0))
+    }
+
+    pub(super) fn node_timer(&mut self, node: usize) {
+        let now = self.engine_now();
+        if let Some(engine) = self.nodes[node].engine.as_mut() {
+            engine.handle_timeout(now);
+        }
+        self.pump(node);
+    }
+
+    /// Lets the application call the engine: that of the first node that stands and is not cut off.
+    pub(super) fn on_engine(&mut self, call: impl Fn(&mut Node, Time)) {
+        let now = self.engine_now();
+        let stands = |it: &SimNode| it.engine.is_some() && !it.paused;
+        let node = self
+            .nodes
+            .iter()
+            .position(|it| stands(it) && !it.cut)
+            .or_else(|| self.nodes.iter().position(stands));
+        let Some(node) = node else { return };
+        if let Some(engine) = self.nodes[node].engine.as_mut() {
+            call(engine, now);
+        }
+        self.pump(node);
+    }
+
+    /// A node shuts down politely.
+    pub(super) fn drain_node(&mut self, node: usize) {
+        let now = self.engine_now();
+        if let Some(engine) = self.nodes[node].engine.as_mut() {
+            engine.drain(now);
+        }
+        self.pump(node);
+        self.kill(node);
+    }
+
+    /// What reached the server's end of a connection, and its node does not stand still.
+    pub(super) fn take_up(&mut self, conn: usize, up: Up) {
+        let node = self.conns[conn].node;
+        let runs = self.nodes[node].engine.is_some()
+            && self.nodes[node].incarnation == self.conns[conn].incarnation;
+        match up {
+            Up::Open if !runs || self.nodes[node].refuses_until > self.now => {
+                self.note(|| format!("conn {conn}: refused"));
+                self.send_down(conn, Down::Failed);
+            }
+            Up::Open => {
+                self.conns[conn].server_open = true;
+                self.send_down(conn, Down::Opened);
+            }
+            _ if !runs || !self.conns[conn].server_open => {}
+            Up::Frame(bytes) => self.take_frame(node, conn, &bytes),
+            Up::Pong => {
+                self.heard(conn);
+                let now = self.engine_now();
+                if let (Some(engine), Some(id)) =
+                    (self.nodes[node].engine.as_mut(), self.conns[conn].engine)
+                {
+                    engine.handle_pong(now, id);
+                }
+            }
+            Up::End => self.server_end_closes(conn),
+        }
+        self.pump(node);
+    }
+
+    /// The server's end is gone: the engine sees the connection end.
+    fn server_end_closes(&mut self, conn: usize) {
+        if !std::mem::replace(&mut self.conns[conn].server_open, false) {
+            return;
+        }
+        let now = self.engine_now();
+        let node = self.conns[conn].node;
+        if let Some(id) = self.conns[conn].engine.take() {
+            self.nodes[node].conns.remove(&id);
+            if let Some(engine) = self.nodes[node].engine.as_mut() {
+                engine.handle_drop(now, id);
+            }
+        }
+        self.pump(node);
+    }
+
+    pub(super) fn server_sees_end(&mut self, conn: usize) {
+        let node = self.conns[conn].node;
+        if self.nodes[node].paused {
+            // It will read the end when it goes on; the path is gone, so let it through.
+            self.conns[conn].dead = false;
+            self.nodes[node].backlog.push(Waiting::Up(conn, Up::End));
+        } else if self.nodes[node].incarnation == self.conns[conn].incarnation {
+            self.server_end_closes(conn);
+        }
+    }
+
+    fn take_frame(&mut self, node: usize, conn: usize, bytes: &[u8]) {
+        let frame = match decode_client(bytes) {
+            Ok(Some(frame)) => frame,
+            Ok(None) => return,
+            Err(_) => return self.refuse(conn, CloseCode::BadFrame),
+        };
+        self.note(|| format!("conn {conn} ↑ {frame:?}"));
+        match (self.conns[conn].engine, &frame) {
+            (None, ClientFrame::Hello(hello)) => self.take_hello(node, conn, hello),
+            (None, _) => self.refuse(conn, CloseCode::BadFrame),
+            (Some(id), _) => {
+                self.heard(conn);
+                let now = self.engine_now();
+                if let Some(engine) = self.nodes[node].engine.as_mut() {
+                    engine.handle_frame(now, id, &frame);
+                }
+            }
+        }
+    }
+
+    fn take_hello(&mut self, node: usize, conn: usize, hello: &Hello<'_>) {
+        let now = self.engine_now();
+        if hello.token == THROWS {
+            return self.refuse(conn, CloseCode::CheckFailed);
+        }
+        let (user, until) = match hello.token.split_once('|') {
+            Some((user, until)) => (user, until.parse::<u64>().ok()),
+            None => (hello.token, None),
+        };
+        let Some(engine) = self.nodes[node].engine.as_mut() else { return };
+        let taken = engine.handle_connect(
+            now,
+            &Connect {
+                user,
+                session: hello.session,
+                passive: hello.passive,
+                report: SelfReport {
+                    idle: hello.idle,
+                    input_age: hello.input_age_secs.map(|it| Span::from_secs(it.into())),
+                    idle_after: hello.idle_after_secs.map(|it| Span::from_secs(it.into())),
+                    mode: hello.mode,
+                },
+                token_until: until.map(|it| Time::from_millis(it + ENGINE_ORIGIN)),
+            },
+        );
+        let id = match taken {
+            Ok(id) => id,
+            Err(refusal) => return self.refuse(conn, refusal.code),
+        };
+        self.nodes[node].conns.insert(id, conn);
+        let row = &mut self.conns[conn];
+        row.engine = Some(id);
+        row.user = Some(user.to_owned());
+        row.session = Some(hello.session.to_owned());
+        self.heard(conn);
+        if self.store.is_none() {
+            self.note_generation(user.to_owned(), hello.session.to_owned());
+        }
+    }
+
+    /// Remembers the generation that a session has now been given.
+    pub(super) fn note_generation(&mut self, user: String, session: String) {
+        let held = self.sessions(&user, None);
+        let found = held.iter().find(|it| *it.view.session == *session);
+        let Some(generation) = found.map(|it| it.view.generation) else { return };
+        let given = self.log.generations.entry((user, session)).or_default();
+        if given.last() != Some(&generation) {
+            given.push(generation);
+        }
+    }
+
+    /// Closes a connection that never got as far as the engine.
+    pub(super) fn refuse(&mut self, conn: usize, code: CloseCode) {
+        self.note(|| format!("conn {conn}: refused, {}", code.name()));
+        self.send_down(conn, Down::Closed(code.number()));
+        self.conns[conn].server_open = false;
+    }
+
+    fn heard(&mut self, conn: usize) {
+        let row = &self.conns[conn];
+        if let (Some(user), Some(session)) = (&row.user, &row.session) {
+            let key = (user.clone(), session.clone());
+            self.log.heard.entry(key).or_default().push(self.now);
+        }
+    }
+
+    /// Does what the engine asks, until it asks no more.
+    pub(super) fn pump(&mut self, node: usize) {
+        while let Some(output) = self.nodes[node].engine.as_mut().and_then(Node::poll_output) {
+            match output {
+                Output::Ready(id) => self.deliver(node, id),
+                Output::Ping(id) => {
+                    if let Some(&conn) = self.nodes[node].conns.get(&id) {
+                        self.send_down(conn, Down::Ping);
+                    }
+                }
+                Output::ReadFirst(id) => {
+                    // What arrived is read: the world feeds arrivals before timers.
+                    let now = self.engine_now();
+                    if let Some(engine) = self.nodes[node].engine.as_mut() {
+                        engine.handle_read(now, id);
+                    }
+                }
+                Output::Close { conn: id, code, .. } => {
+                    self.deliver(node, id);
+                    let Some(&conn) = self.nodes[node].conns.get(&id) else { continue };
+                    let number = match code {
+                        Ending::Bye => 1000,
+                        Ending::Code(code) => code.number(),
+                    };
+                    self.note(|| format!("conn {conn}: the node closes with {code:?}"));
+                    self.send_down(conn, Down::Closed(number));
+                    self.conns[conn].closing = true;
+                    // A client that is there closes its end too; for one that is gone the server
+                    // waits a while, and hears of the end late.
+                    let late = self.now + self.rng.next() % CLOSE_WAIT;
+                    self.at(late, ARRIVAL, Task::ServerSeesEnd(conn));
+                }
+                Output::Transition(transition) => {
+                    self.note(|| {
+                        let state = transition.state.name();
+                        format!("{} is {state} at {}", transition.user, transition.version.0)
+                    });
+                }
+                Output::Store { number, request } => self.ask_store(node, number, &request),
+                Output::Answer { ask, users } => self.answered(ask, &users),
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes what waits for a connection, unless its client reads nothing.
+    pub(super) fn deliver(&mut self, node: usize, id: ConnId) {
+        let Some(&conn) = self.nodes[node].conns.get(&id) else { return };
+        if let Owner::Viewer(name) = &self.conns[conn].owner
+            && self.viewers.get(name).is_some_and(|it| it.stalled)
+        {
+            return;
+        }
+        let now = self.engine_now();
+        let mut frames: Vec<Vec<u8>> = Vec::new();
+        if let Some(engine) = self.nodes[node].engine.as_mut() {
+            engine.transmit(now, id, &mut |frame| {
+                let mut bytes = Vec::new();
+                encode_server(frame, &mut bytes);
+                frames.push(bytes);
+            });
+        }
+        for bytes in frames {
+            self.send_down(conn, Down::Frame(bytes));
+        }
+    }
+
+    pub(super) fn kill(&mut self, node: usize) {
+        let row = &mut self.nodes[node];
+        row.engine = None;
+        row.paused = false;
+        row.backlog.clear();
+        row.conns.clear();
+        row.incarnation += 1;
+        row.cut = false;
+        row.held_until = 0;
+        for conn in 0..self.conns.len() {
+            if self.conns[conn].node == node && self.conns[conn].server_open {
+                self.conns[conn].server_open = false;
+                self.conns[conn].engine = None;
+                self.send_down(conn, Down::Closed(LOST));
+            }
+        }
+    }
+
+    pub(super) fn start(&mut self, node: usize, empty: bool) -> Result<(), NotBuilt> {
+        if empty {
+            self.wipe_store();
+        }
+        if self.nodes[node].engine.is_none() {
+            self.nodes[node].engine = Some(self.engine(node, Start::AfterLoss)?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn pause(&mut self, node: usize, paused: bool) {
+        self.nodes[node].paused = paused;
+        if !paused {
+            for waiting in std::mem::take(&mut self.nodes[node].backlog) {
+                match waiting {
+                    Waiting::Up(conn, up) => self.take_up(conn, up),
+                    Waiting::Store(message) => self.take_from_store(node, &message),
+                }
+            }
+        }
+    }
+
+    /// The sessions of a user, over the nodes named or all.
+    pub fn sessions(&self, user: &str, nodes: Option<&[String]>) -> Vec<HeldInRun> {
+        let named = |name: &str| nodes.is_none_or(|names| names.iter().any(|it| it == name));
+        if let Some(store) = &self.store {
+            let twin = &store.twin;
+            let directory = twin.directory();
+            let Some(id) = directory.find(user) else { return Vec::new() };
+            return directory
+                .ids_of(id)
+                .filter(|it| self.holder(twin, *it).is_some_and(named))
+                .filter_map(|it| {
+                    Some(HeldInRun {
+                        view: directory.view(it)?,
+                        deadline: Self::from_store(twin.deadline(it)?),
+                        heard: Self::from_store(twin.heard(it)?),
+                    })
+                })
+                .collect();
+        }
+        self.nodes
+            .iter()
+            .filter(|it| named(&it.name))
+            .filter_map(|it| it.engine.as_ref())
+            .flat_map(|engine| engine.sessions(user))
+            .map(|it| HeldInRun {
+                view: it.view,
+                deadline: Self::from_engine(it.deadline),
+                heard: Self::from_engine(it.heard),
+            })
+            .collect()
+    }
+
+    /// Open connections of a user, over all nodes.
+    pub fn open_conns(&self, user: &str) -> usize {
+        self.conns.iter().filter(|it| it.server_open && it.user.as_deref() == Some(user)).count()
+    }
+
+    /// When the user was last seen by an engine, in ms of the run.
+    pub fn last_seen(&self, user: &str) -> Option<u64> {
+        let held =
+            self.sessions(user, None).iter().filter(|it| !it.view.passive).map(|it| it.heard).max();
+        if let Some(store) = &self.store {
+            let directory = store.twin.directory();
+            let seen = directory.find(user).and_then(|id| directory.record(id).seen);
+            return held.max(seen.map(Self::from_store));
+        }
+        let engines = self.nodes.iter().filter_map(|it| it.engine.as_ref());
+        let seen = engines.filter_map(|it| it.read_public(user, |glimpse| glimpse.seen())).max();
+        held.max(seen.map(Self::from_engine))
+    }
+
+    /// Whether nothing is left in any node, save what outlives sessions by its nature.
+    pub fn is_empty(&self) -> Result<(), String> {
+        if let Some(store) = &self.store
+            && store.twin.counts() != Default::default()
+        {
+            return Err(format!("R holds {:?}", store.twin.counts()));
+        }
+        for node in &self.nodes {
+            if let Some(engine) = &node.engine {
+                let counts = engine.counts();
+                if counts != Default::default() {
+                    return Err(format!("{} holds {counts:?}", node.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers how much waits for each viewer.
+    pub(super) fn watch_outboxes(&mut self) {
+        for (name, viewer) in &self.viewers {
+            let Some(conn) = viewer.conn.filter(|_| viewer.stalled) else { continue };
+            let row = &self.conns[conn];
+            if let (Some(engine), Some(id)) = (&self.nodes[row.node].engine, row.engine) {
+                let waiting = engine.waiting(id);
+                self.log.outboxes.entry(name.clone()).or_default().push((self.now, waiting));
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `cargo xtask size`: the bytes of what a page loads.
+//!
+//! A page loads the wasm module and, minified inside its own bundle, the glue and the package's JavaScript. esbuild plays
+//! the page's bundler; a framework that the page has anyway is left out.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::run::npm_bin;
+use crate::table::{self, grouped};
+use crate::{npm, paths};
+
+#[derive(clap::Args, Default)]
+pub(crate) struct Args {
+    /// Write the figures to this file, too
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// The entries that are measured, as package.json exports them.
+const ENTRIES: &[(&str, &str)] = &[("greendot", "."), ("greendot/react", "./react")];
+
+/// One loaded thing, before and after compression.
+#[derive(Clone, Copy)]
+struct Size {
+    raw: usize,
+    gzip: usize,
+    brotli: usize,
+}
+
+/// What a page loads that imports one entry.
+struct Page {
+    entry: &'static str,
+    wasm: Size,
+    script: Size,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let pages = measure()?;
+    println!("\n{}", table(&pages));
+    if let Some(file) = &args.json {
+        let text = serde_json::to_string_pretty(&json(&pages))? + "\n";
+        fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Builds the package and measures it.
+fn measure() -> Result<Vec<Page>> {
+    npm::build()?;
+    let wasm = Size::of(&fs::read(paths::wasm().join("client_bg.wasm"))?)?;
+    let page = |&(entry, export)| Ok(Page { entry, wasm, script: Size::of(&bundled(export)?)? });
+    ENTRIES.iter().map(page).collect()
+}
+
+/// One entry with all it imports, minified for a page.
+fn bundled(export: &str) -> Result<Vec<u8>> {
+    let package = npm::package_json()?;
+    let entry = resolve(&package["exports"][export])
+        .with_context(|| format!("npm/package.json exports no {export:?} for browsers"))?;
+    let entry = entry.trim_start_matches("./");
+    let bundle = paths::scratch().join("size").join(entry);
+    let mut esbuild =
+        npm_bin("esbuild", "--bundle --minify --format=esm --target=es2022 --log-level=warning")
+            .arg(paths::npm().join(entry))
+            .arg(format!("--outfile={}", bundle.display()));
+    for peer in package["peerDependencies"].as_object().into_iter().flatten() {
+        esbuild = esbuild.arg(format!("--external:{}", peer.0));
+    }
+    esbuild.run()?;
+    fs::read(&bundle).with_context(|| format!("esbuild left no {}", bundle.display()))
+}
+
+/// The file that a browser's bundler takes for an export.
+fn resolve(export: &Value) -> Option<&str> {
+    match export {
+        Value::String(file) => Some(file),
+        _ => ["browser", "import", "default"]
+            .iter()
+            .find_map(|condition| resolve(export.get(condition)?)),
+    }
+}
+
+impl Size {
+    /// Measured as servers send files prepared at build time: at the strongest setting of each format.
+    fn of(bytes: &[u8]) -> Result<Self> {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        gzip.write_all(bytes)?;
+        let mut brotli = Vec::new();
+        let strongest =
+            brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
+        brotli::BrotliCompress(&mut &bytes[..], &mut brotli, &strongest)?;
+        Ok(Self { raw: bytes.len(), gzip: gzip.finish()?.len(), brotli: brotli.len() })
+    }
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            raw: self.raw + other.raw,
+            gzip: self.gzip + other.gzip,
+            brotli: self.brotli + other.brotli,
+        }
+    }
+}
+
+impl Page {
+    fn parts(&self) -> [(&'static str, Size); 3] {
+        [("wasm", self.wasm), ("js", self.script), ("total", self.wasm.with(self.script))]
+    }
+}
+
+fn table(pages: &[Page]) -> String {
+    let row = |entry, (part, size): (&str, Size)| {
+        let name = format!("{entry} {part}");
+        [name, grouped(size.raw), grouped(size.gzip), grouped(size.brotli)]
+    };
+    let rows: Vec<_> =
+        pages.iter().flat_map(|page| page.parts().map(|part| row(page.entry, part))).collect();
+    table::render(["bytes", "raw", "gzip -9", "brotli 11"], &rows)
+}
+
+/// `{ ENTRY: { "wasm" | "js" | "total": { "raw", "gzip", "brotli" } } }`
+fn json(pages: &[Page]) -> Value {
+    let size = |size: Size| json!({ "raw": size.raw, "gzip": size.gzip, "brotli": size.brotli });
+    let page = |page: &Page| -> Value {
+        page.parts().into_iter().map(|(part, bytes)| (part.to_string(), size(bytes))).collect()
+    };
+    pages.iter().map(|each| (each.entry.to_string(), page(each))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_the_formats() {
+        let size = Size::of(&[b'a'; 10_000]).unwrap();
+        assert_eq!(size.raw, 10_000);
+        assert!(size.gzip < 100 && size.brotli < size.gzip, "{} {}", size.gzip, size.brotli);
+    }
+
+    #[test]
+    fn the_report_adds_up_what_a_page_loads() {
+        let size = |raw| Size { raw, gzip: raw / 2, brotli: raw / 4 };
+        let pages = [Page { entry: "greendot", wasm: size(8_000), script: size(4_000) }];
+        assert_eq!(json(&pages)["greendot"]["total"]["gzip"], 6_000);
+        let total = table(&pages).lines().last().map(str::to_string);
+        assert_eq!(total.as_deref(), Some("greendot total  12,000    6,000      3,000"));
+    }
+
+    #[test]
+    fn a_browser_takes_the_default_export() {
+        let export = json!({ "types": "a.d.ts", "node": "n.js", "default": "b.js" });
+        assert_eq!(resolve(&export), Some("b.js"));
+        let nested =
+            json!({ "import": { "types": "a.d.ts", "default": "b.js" }, "require": "c.cjs" });
+        assert_eq!(resolve(&nested), Some("b.js"));
+        assert_eq!(resolve(&Value::Null), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! The steps of `cargo xtask test`, in order. To add one, add a line to [`STEPS`].
+//!
+//! xtask itself is checked apart from the other crates: then cargo chooses the same features for its dependencies as
+//! for `cargo xtask`, and does not build them twice.
+
+use anyhow::Result;
+
+use crate::run::{cargo, npm};
+use crate::tools::Tool::{self, Browser, Clippy, NpmPackages, Rustfmt, WasmTarget, WebDriver};
+use crate::{demo, npm as package, pack, size, smoke, tools};
+
+/// One thing that must hold.
+pub(crate) struct Step {
+    /// What `--only` takes.
+    pub(crate) name: &'static str,
+    /// What its heading says.
+    pub(crate) about: &'static str,
+    /// Found or installed before the first step runs.
+    pub(crate) tools: &'static [Tool],
+    /// Long steps run with `--all`, or when asked for by name.
+    pub(crate) long: bool,
+    pub(crate) run: fn() -> Result<()>,
+}
+
+/// What building the npm package takes.
+const PACKAGE: &[Tool] = &[WasmTarget, NpmPackages];
+/// What running the demo in a browser takes.
+const PEOPLE: &[Tool] = &[WasmTarget, NpmPackages, Browser];
+
+#[rustfmt::skip] // one step, one line
+pub(crate) const STEPS: &[Step] = &[
+    step("fmt", "formatting", &[Rustfmt], fmt),
+    step("clippy", "lints", &[Clippy], clippy),
+    step("clippy-wasm", "lints of what is compiled for pages", &[Clippy, WasmTarget], clippy_wasm),
+    step("doc", "documentation without warnings", &[], doc),
+    step("rust", "Rust tests", &[], rust),
+    step("xtask", "tests of these commands", &[], xtask),
+    step("wasm-cores", "cores build without an operating system", &[WasmTarget], wasm_cores),
+    step("wasm", "wasm tests in Chromium", &[WasmTarget, Browser, WebDriver], wasm),
+    step("npm", "TypeScript tests and types", PACKAGE, npm_tests),
+    step("pack", "the npm tarball and its size", PACKAGE, tarball),
+    step("browser", "people in Chromium", PEOPLE, people),
+    step("demo", "the demo starts, answers and stops", PACKAGE, smoke::run),
+    long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people())),
+];
+
+const fn step(
+    name: &'static str,
+    about: &'static str,
+    tools: &'static [Tool],
+    run: fn() -> Result<()>,
+) -> Step {
+    Step { name, about, tools, long: false, run }
+}
+
+const fn long(
+    name: &'static str,
+    about: &'static str,
+    tools: &'static [Tool],
+    run: fn() -> Result<()>,
+) -> Step {
+    Step { name, about, tools, long: true, run }
+}
+
+fn fmt() -> Result<()> {
+    cargo("fmt --all --check").run()
+}
+
+fn clippy() -> Result<()> {
+    cargo("clippy --workspace --exclude xtask --all-targets --all-features -- -D warnings")
+        .run()?;
+    cargo("clippy -p xtask --all-targets -- -D warnings").run()
+}
+
+fn clippy_wasm() -> Result<()> {
+    cargo("clippy -p greendot-client --all-targets --target wasm32-unknown-unknown -- -D warnings")
+        .run()?;
+    cargo("clippy -p greendot-wasm --target wasm32-unknown-unknown -- -D warnings").run()
+}
+
+fn doc() -> Result<()> {
+    cargo("doc --workspace --exclude xtask --no-deps --all-features")
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .run()
+}
+
+fn rust() -> Result<()> {
+    cargo("test --workspace --exclude xtask --all-features").run()
+}
+
+fn xtask() -> Result<()> {
+    cargo("test -p xtask").run()
+}
+
+fn wasm_cores() -> Result<()> {
+    const TARGET: &str = "--target wasm32-unknown-unknown";
+    cargo(&format!("check -p greendot-protocol -p greendot-client {TARGET}")).run()?;
+    cargo(&format!("check -p greendot-engine --no-default-features {TARGET}")).run()
+}
+
+fn wasm() -> Result<()> {
+    // The driver leaves small folders behind, and nobody else will remove them.
+    let leftovers = tempfile::tempdir()?;
+    cargo("test -p greendot-client --lib --tests --target wasm32-unknown-unknown")
+        .env("TMPDIR", leftovers.path())
+        .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", tools::webdriver_json()?)
+        .env("WASM_BINDGEN_TEST_TIMEOUT", "60")
+        .run()
+}
+
+fn npm_tests() -> Result<()> {
+    package::build()?;
+    npm("test").run()
+}
+
+fn tarball() -> Result<()> {
+    pack::run()?;
+    size::run(&size::Args::default())
+}
+
+fn people() -> Result<()> {
+    let demo = demo::build()?;
+    let leftovers = tempfile::tempdir()?;
+    npm("run test:browser")
+        .env("TMPDIR", leftovers.path())
+        .env("GREENDOT_CHAT_BIN", demo.server)
+        .env("GREENDOT_DEMO_ASSETS", demo.pages)
+        .env("GREENDOT_CHROMIUM", tools::browser())
+        .run()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn step_names_are_unique() {
+        let names: HashSet<_> = STEPS.iter().map(|step| step.name).collect();
+        assert_eq!(names.len(), STEPS.len());
+    }
+}
