@@ -24,10 +24,13 @@ impl Clock {
         Time::from_millis(steady_now() as u64)
     }
 
-    /// Whether the wall clock has run ahead since it was last asked; true at the first time.
-    pub(super) fn has_jumped(&self) -> bool {
-        let offset = wall_now() - steady_now();
-        offset - self.offset.replace(offset) > JUMP_MILLIS
+    /// The time now, and whether the wall clock has run ahead since this was last asked; it has
+    /// when it is asked for the first time.
+    pub(super) fn read(&self) -> (Time, bool) {
+        let now = steady_now();
+        let offset = wall_now() - now;
+        let jumped = offset - self.offset.replace(offset) > JUMP_MILLIS;
+        (Time::from_millis(now as u64), jumped)
     }
 }
 
@@ -69,8 +72,9 @@ impl Timer {
     }
 
     pub(super) fn disarm(&self) {
-        self.fired();
-        clear_timeout(&self.id.replace(JsValue::UNDEFINED));
+        if self.armed.replace(Time::MAX) < Time::MAX {
+            clear_timeout(&self.id.replace(JsValue::UNDEFINED));
+        }
     }
 }
 

@@ -4,16 +4,16 @@ use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
-use greendot_protocol::Time;
 use greendot_protocol::binary::{decode_server, encode_client};
 use greendot_protocol::limits::SERVER_FRAME_BYTES;
 use wasm_bindgen::prelude::*;
 
 use super::clock::{Clock, Timer};
 use super::host::Host;
-use super::js::{Event, Uint8Array};
-use super::socket::{Socket, copy};
-use crate::core::{Client, Config, Dial, Output, Page};
+use super::input::Input;
+use super::js::{Event, Uint8Array, copy};
+use super::socket::Socket;
+use crate::core::{Client, Config, Dial, Output, Page, Row};
 
 /// What the browser calls for all that happens: the timer without an argument, the socket with its
 /// event. One closure, because each kind of it costs code on both sides.
@@ -21,13 +21,11 @@ pub(super) type Handler = Closure<dyn Fn(JsValue)>;
 
 /// The core and all that it needs of a browser.
 pub(super) struct Shell {
-    core: RefCell<Client>,
+    pub(super) core: RefCell<Client>,
     host: Host,
-    clock: Clock,
+    pub(super) clock: Clock,
     timer: Timer,
     socket: Socket,
-    /// Frames on their way in or out.
-    bytes: RefCell<Vec<u8>>,
     handler: Handler,
     me: Weak<Self>,
     /// Itself, while a microtask is on its way.
@@ -46,7 +44,6 @@ impl Shell {
                 clock,
                 timer: Timer::new(),
                 socket: Socket::default(),
-                bytes: RefCell::default(),
                 handler: Closure::new(move |event| {
                     if let Some(shell) = called.upgrade() {
                         shell.called(event);
@@ -59,22 +56,16 @@ impl Shell {
         })
     }
 
-    /// Looks at the core.
-    pub(super) fn look(&self, at: &mut dyn FnMut(&Client, Time)) {
-        at(&self.core.borrow(), self.clock.now());
-    }
-
     /// One input, then all that follows from it.
     #[inline(never)]
-    pub(super) fn input(&self, call: &mut dyn FnMut(&mut Client, Time)) {
-        let now = self.clock.now();
-        let deadline = {
+    pub(super) fn input(&self, input: Input<'_>) -> Row {
+        let (now, jumped) = self.clock.read();
+        let (row, deadline) = {
             let core = &mut *self.core.borrow_mut();
-            if self.clock.has_jumped() {
+            if jumped {
                 core.handle_page(now, Page::Resumed);
             }
-            call(core, now);
-            core.deadline()
+            (input.say(core, now), core.deadline())
         };
         // Before anything is told: a callback that throws must not leave the client without.
         match deadline {
@@ -86,6 +77,7 @@ impl Shell {
             _ => self.timer.disarm(),
         }
         self.drain();
+        row
     }
 
     /// Something happened.
@@ -93,39 +85,36 @@ impl Shell {
         if event.is_undefined() {
             let _kept = self.kept.take();
             self.timer.fired();
-            self.input(&mut Client::handle_timeout);
+            self.input(Input::Timeout);
             return;
         }
         let Some((dial, state)) = self.socket.state() else { return };
         if state >= CLOSING {
             let code = event.unchecked_ref::<Event>().code();
             self.socket.close(code);
-            self.input(&mut |core, now| core.handle_closed(now, dial, code));
+            self.input(Input::Closed(dial, code));
             return;
         }
         let data = event.unchecked_ref::<Event>().data();
         if data.is_undefined() {
-            self.input(&mut |core, now| core.handle_opened(now, dial));
+            self.input(Input::Opened(dial));
         } else {
             self.heard(dial, &Uint8Array::new(&data));
         }
     }
 
     fn heard(&self, dial: Dial, data: &Uint8Array) {
-        // Taken out while it is in use: what follows from a frame may send some.
-        let mut bytes = self.bytes.take();
-        bytes.clear();
+        let mut bytes = Vec::new();
+        // One that is too large is left unread, which is no frame either.
         if data.length() as usize <= SERVER_FRAME_BYTES {
-            copy(data, &mut bytes);
+            bytes.resize(data.length() as usize, 0);
+            copy(&mut bytes, data);
         }
-        let frame = decode_server(&bytes);
-        self.input(&mut |core, now| match &frame {
-            Ok(Some(frame)) => core.handle_frame(now, dial, frame),
+        match &decode_server(&bytes) {
+            Ok(Some(frame)) => _ = self.input(Input::Frame(dial, frame)),
             Ok(None) => {}
-            Err(_) => core.handle_unreadable(now, dial),
-        });
-        drop(frame);
-        self.bytes.replace(bytes);
+            Err(_) => _ = self.input(Input::Unreadable(dial)),
+        }
     }
 
     /// The JavaScript object is gone.
@@ -157,15 +146,13 @@ impl Shell {
             Output::NeedToken { dial } => self.host.need_token(dial.0),
             Output::Dial { dial, node } => {
                 if !self.socket.open(dial, &self.host.url(node), &self.handler) {
-                    self.input(&mut |core, now| core.handle_closed(now, dial, NOT_OPENED));
+                    self.input(Input::Closed(dial, NOT_OPENED));
                 }
             }
             Output::Send { dial, frame } => {
-                let mut bytes = self.bytes.take();
-                bytes.clear();
+                let mut bytes = Vec::new();
                 encode_client(&frame.as_frame(), &mut bytes);
                 self.socket.send(dial, &bytes);
-                self.bytes.replace(bytes);
             }
             Output::CloseSocket { dial, code } => {
                 if self.socket.state().is_some_and(|(open, _)| open == dial) {

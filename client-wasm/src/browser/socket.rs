@@ -1,12 +1,11 @@
 //! The WebSocket of the present dial.
 
-use alloc::vec::Vec;
 use core::cell::RefCell;
 
 use greendot_protocol::SUBPROTOCOL_BINARY;
 use wasm_bindgen::JsValue;
 
-use super::js::{Uint8Array, WebSocket};
+use super::js::WebSocket;
 use super::shell::Handler;
 use crate::core::Dial;
 
@@ -50,11 +49,4 @@ fn hang(socket: &WebSocket, call: &JsValue) {
     socket.set_onopen(call);
     socket.set_onmessage(call);
     socket.set_onclose(call);
-}
-
-/// Copies what was heard, into memory that is used again and again.
-pub(super) fn copy(from: &Uint8Array, into: &mut Vec<u8>) {
-    into.clear();
-    into.resize(from.length() as usize, 0);
-    super::js::copy(into, from);
 }

@@ -186,14 +186,14 @@ impl Client {
             ErrorCode::BadUser => Wire::Refused,
             ErrorCode::TooManyWatches => Wire::Over,
             _ => {
-                self.outputs.push(Output::Error { code, about, text: text.into() });
+                self.refuse(code, about, text);
                 return;
             }
         };
         let Some(row) = about.checked_sub(1).map(Row) else { return };
         if let Some(slot) = self.rows.get_mut(row) {
             slot.wire = refused;
-            self.outputs.push(Output::Error { code, about: row.0, text: text.into() });
+            self.refuse(code, row.0, text);
         }
     }
 

@@ -30,6 +30,20 @@ pub enum Page {
     Shown,
 }
 
+impl Page {
+    /// Every event, in the order of the numbers that JavaScript uses.
+    pub const ALL: [Self; 8] = [
+        Self::Hidden,
+        Self::Visible,
+        Self::Frozen,
+        Self::Resumed,
+        Self::Offline,
+        Self::Online,
+        Self::Left,
+        Self::Shown,
+    ];
+}
+
 impl Client {
     /// Something happened to the page.
     pub fn handle_page(&mut self, now: Time, page: Page) {
