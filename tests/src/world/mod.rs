@@ -127,7 +127,7 @@ impl<'a> World<'a> {
             trace: Trace::new(traced),
         };
         // A node alone keeps its users itself; every other seed it works with a store, too.
-        if needs_store(scenario) || seed % 2 == 0 {
+        if needs_store(scenario) || seed.is_multiple_of(2) {
             world.open_store();
         }
         for name in &scenario.nodes {
