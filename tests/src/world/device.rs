@@ -244,7 +244,7 @@ impl World<'_> {
                     Down::Closed(code) => code,
                     _ => super::conn::LOST,
                 };
-                self.edge(Edge::Lost { conn });
+                self.edge(Edge::Lost { conn, code });
                 self.close_client_end(conn);
                 self.devices[device].conns.remove(&dial);
                 self.on_client(device, |it, now| it.handle_closed(now, dial_id, code));

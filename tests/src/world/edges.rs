@@ -64,6 +64,8 @@ pub enum Edge {
     Refused {
         /// The connection.
         conn: usize,
+        /// The close code.
+        code: u16,
     },
     /// A node sees a connection end.
     Ended {
@@ -108,6 +110,8 @@ pub enum Edge {
     Lost {
         /// The connection.
         conn: usize,
+        /// The close code that it is told.
+        code: u16,
     },
     /// A client core sends a frame.
     Says {

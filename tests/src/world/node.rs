@@ -236,7 +236,7 @@ impl World<'_> {
     /// Closes a connection that never got as far as the engine.
     pub(super) fn refuse(&mut self, conn: usize, code: CloseCode) {
         self.note(|| format!("conn {conn}: refused, {}", code.name()));
-        self.edge(Edge::Refused { conn });
+        self.edge(Edge::Refused { conn, code: code.number() });
         self.send_down(conn, Down::Closed(code.number()));
         self.conns[conn].server_open = false;
     }

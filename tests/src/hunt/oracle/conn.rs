@@ -19,10 +19,10 @@ pub(super) struct Conn {
     pub(super) epoch: Option<u32>,
     /// Its node still has it open.
     pub(super) open: bool,
-    /// What its node closed it with.
-    pub(super) close_code: Option<u16>,
-    /// Its client reads nothing.
+    /// Its client reads nothing, or is gone: what is sent to it shows nothing.
     pub(super) stalled: bool,
+    /// Its client has hung up.
+    pub(super) left: bool,
     pub(super) watches: Vec<Watch>,
     /// Watch frames that are not answered: (request, serials of its watches, since when).
     pub(super) requests: Vec<(u32, Vec<u64>, u64)>,

@@ -38,8 +38,8 @@ pub(super) struct Device {
     pub(super) said: u64,
     /// The last beat on this connection: its number, when, and whether it was answered.
     pub(super) beat: Option<(u8, u64, bool)>,
-    /// When it was told last that a connection has ended.
-    pub(super) lost: Option<u64>,
+    /// When it was told last that a connection has ended, and with what code.
+    pub(super) lost: Option<(u64, u16)>,
 }
 
 /// A part of the app that watches a user.

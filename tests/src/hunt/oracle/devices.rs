@@ -41,9 +41,9 @@ impl Oracle<'_> {
     }
 
     /// A client core is told that its connection has ended.
-    pub(super) fn lost(&mut self, conn: usize) {
+    pub(super) fn lost(&mut self, conn: usize, code: u16) {
         if let Some(device) = self.conns[conn].device {
-            self.devices[device].lost = Some(self.now);
+            self.devices[device].lost = Some((self.now, code));
         }
     }
 
@@ -92,8 +92,8 @@ impl Oracle<'_> {
             row.good = row.link_since;
         }
         let row = &self.devices[device];
-        let told = row.lost == Some(now);
-        let code = row.conn.filter(|_| told).and_then(|it| self.conns[it].close_code);
+        let code = row.lost.filter(|it| it.0 == now).map(|it| it.1);
+        let told = code.is_some();
         let stops = code.is_some_and(|it| CloseCode::retry_after(it) == Retry::No);
         match state {
             LinkState::Stopped if !stops => {

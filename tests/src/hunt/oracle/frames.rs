@@ -235,7 +235,6 @@ impl Oracle<'_> {
         row.watches.clear();
         row.requests.clear();
         row.has_watched = false;
-        row.close_code = Some(code);
         if let Some(place) = expected {
             self.to_close.remove(place);
             return Ok(());

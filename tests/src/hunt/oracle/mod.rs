@@ -41,6 +41,8 @@ pub struct Oracle<'a> {
     conns: Vec<Conn>,
     devices: Vec<Device>,
     serial: u64,
+    /// Watchers that read nothing.
+    stalled: Vec<String>,
     /// Connections that must be closed before the turn ends, and with what.
     to_close: Vec<(usize, u16)>,
     /// When something that is wrong now will have been wrong for too long.
@@ -85,6 +87,7 @@ impl<'a> Oracle<'a> {
             conns: Vec::new(),
             devices: Vec::new(),
             serial: 0,
+            stalled: Vec::new(),
             to_close: Vec::new(),
             alarm: u64::MAX,
             round: 0,
@@ -159,7 +162,7 @@ impl<'a> Oracle<'a> {
             Edge::Frame { conn, bytes } => self.frame(conn, edges.bytes(bytes)),
             Edge::Pong { conn } => self.pong(conn),
             Edge::Taken { conn } => self.taken(conn),
-            Edge::Refused { conn } => self.conns[conn].open = false,
+            Edge::Refused { conn, .. } => self.conns[conn].open = false,
             Edge::Ended { conn } => self.ended(conn),
             Edge::Closes { conn, code } => return self.closes(conn, code),
             Edge::Sent { conn, bytes } => return self.sent(conn, edges.bytes(bytes)),
@@ -168,7 +171,7 @@ impl<'a> Oracle<'a> {
                 return self.turned(node, user, state, version, note);
             }
             Edge::Got { conn, lost } => self.got(conn, lost),
-            Edge::Lost { conn } => self.lost(conn),
+            Edge::Lost { conn, code } => self.lost(conn, code),
             Edge::Says { device, beat } => self.says(device, beat),
             Edge::Told { device, part, user, state, note } => {
                 let (user, note) = (edges.text(user), edges.text(note));
@@ -197,7 +200,7 @@ impl<'a> Oracle<'a> {
     }
 
     fn is_stalled(&self, name: &str) -> bool {
-        self.conns.iter().rev().find(|it| it.name == name).is_some_and(|it| it.stalled)
+        self.stalled.iter().any(|it| it == name)
     }
 
     fn user(&mut self, name: &str) -> usize {

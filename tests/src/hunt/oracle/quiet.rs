@@ -14,7 +14,7 @@ impl Oracle<'_> {
     /// Whether nothing ails the world any more: then it becomes quiet in time.
     pub fn is_healed(&self) -> bool {
         self.nodes.iter().all(|it| it.up && !it.pace.paused)
-            && self.conns.iter().all(|it| !it.open || !it.stalled)
+            && self.conns.iter().all(|it| !it.open || !it.stalled || it.left)
             && self
                 .devices
                 .iter()

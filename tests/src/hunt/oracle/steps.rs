@@ -2,6 +2,7 @@
 
 use greendot_protocol::CloseCode;
 
+use super::conn::Conn;
 use super::device::{Device, Interest};
 use super::Oracle;
 use crate::file::{Scenario, Verb};
@@ -22,8 +23,18 @@ impl Oracle<'_> {
                 self.shifted = true;
             }
             Verb::Revoke { user } => self.revoke(user),
-            Verb::Stall { watcher, stalled } => {
+            Verb::Hangup { watcher } => {
                 for row in self.conns.iter_mut().filter(|it| it.name == *watcher) {
+                    (row.left, row.stalled) = (true, true);
+                }
+            }
+            Verb::Stall { watcher, stalled } => {
+                self.stalled.retain(|it| it != watcher);
+                if *stalled {
+                    self.stalled.push(watcher.clone());
+                }
+                let stays = |it: &&mut Conn| it.name == *watcher && !it.left;
+                for row in self.conns.iter_mut().filter(stays) {
                     row.stalled = *stalled;
                     for watch in &mut row.watches {
                         watch.wrong_since = None;

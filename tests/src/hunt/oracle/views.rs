@@ -25,7 +25,7 @@ impl Oracle<'_> {
             let page = world.device_at(device);
             let Some(client) = page.client() else { continue };
             if round {
-                self.look_at_times(device)?;
+                self.look_at_times(device, page)?;
             }
             self.look_at_view(device, page, client)?;
         }
@@ -122,7 +122,7 @@ impl Oracle<'_> {
         periods.beat + ANSWER + LATE + 2 * periods.latency + periods.tick + throttled
     }
 
-    fn look_at_times(&mut self, device: usize) -> Found {
+    fn look_at_times(&mut self, device: usize, page: &Page) -> Found {
         let now = self.now;
         let periods = self.periods;
         let row = &mut self.devices[device];
@@ -146,7 +146,7 @@ impl Oracle<'_> {
         let longest = periods.ttl + periods.grace + periods.beat + ANSWER + LATE;
         if awake > row.good + longest {
             let kept = row.interests.iter().map(|it| it.user).find(|&user| {
-                row.words.get(user).is_some_and(|it| it.shown.as_ref().is_some_and(|it| it.state != State::Unknown))
+                page.shows(&self.users[user].name).is_some_and(|it| it.0 != State::Unknown)
             });
             if let Some(user) = kept {
                 let text = format!(
