@@ -11,3 +11,5 @@ pub mod core;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod store;
+
+pub use greendot_protocol as protocol;

@@ -4,6 +4,7 @@
 //! `npm/demo` into `npm/demo/dist`.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result};
 use serde_json::Value;
@@ -12,8 +13,12 @@ use crate::run::npm;
 use crate::stamp::Work;
 use crate::{paths, wasm};
 
-/// Builds what gets published: wasm, glue and TypeScript.
+/// Builds what gets published: wasm, glue and TypeScript. Once is enough for all the steps of one command.
 pub(crate) fn build() -> Result<()> {
+    static BUILT: OnceLock<()> = OnceLock::new();
+    if BUILT.get().is_some() {
+        return Ok(());
+    }
     wasm::build()?;
     let dist = paths::npm().join("dist");
     let work = Work {
@@ -23,7 +28,7 @@ pub(crate) fn build() -> Result<()> {
             paths::wasm().join("client.js"),
             paths::wasm().join("client.d.ts"),
         ],
-        except: &["demo", "test", "tests"],
+        except: &["browser", "demo", "test"],
         recipe: String::new(),
         outputs: vec![
             dist.join("index.js"),
@@ -31,7 +36,9 @@ pub(crate) fn build() -> Result<()> {
             dist.join("wasm/client_bg.wasm"),
         ],
     };
-    work.run(|| npm("run build").run())
+    work.run(|| npm("run build").run())?;
+    BUILT.get_or_init(|| ());
+    Ok(())
 }
 
 /// Builds the demo's pages, over the package, and returns their folder.
@@ -41,7 +48,7 @@ pub(crate) fn build_demo() -> Result<PathBuf> {
     let work = Work {
         name: "demo",
         inputs: vec![paths::npm(), paths::npm().join("dist")],
-        except: &["test", "tests"],
+        except: &["browser", "test"],
         recipe: String::new(),
         outputs: vec![pages.join("index.html")],
     };

@@ -9,10 +9,6 @@ use serde_json::Value;
 use crate::table::grouped;
 use crate::{npm, paths, run};
 
-/// Without these in the tarball it would install, and then fail in the page.
-const ESSENTIAL: &[&str] =
-    &["dist/index.js", "dist/index.d.ts", "dist/wasm/client.js", "dist/wasm/client_bg.wasm"];
-
 pub(crate) fn run() -> Result<()> {
     let tarball = pack()?;
     let bytes =
@@ -30,13 +26,12 @@ pub(crate) fn pack() -> Result<PathBuf> {
     let listing =
         run::npm("pack --json --ignore-scripts --pack-destination").arg(&folder).output()?;
     let files = packed_files(&listing).context("cannot read what npm packed")?;
-    for essential in ESSENTIAL {
-        ensure!(
-            files.iter().any(|file| file == essential),
-            "the tarball lacks {essential}: see \"files\" in npm/package.json"
-        );
-    }
     let package = npm::package_json()?;
+    // A forgotten file would install well, and then fail in the page.
+    for file in exported_files(&package["exports"]) {
+        let packed = files.iter().any(|packed| packed == file.trim_start_matches("./"));
+        ensure!(packed, "the tarball lacks {file}: see \"files\" in npm/package.json");
+    }
     let version = package["version"].as_str().context("npm/package.json has no version")?;
     Ok(folder.join(format!("greendot-{version}.tgz")))
 }
@@ -50,9 +45,28 @@ fn packed_files(listing: &str) -> Option<Vec<String>> {
     Some(files.iter().filter_map(|file| Some(file.get("path")?.as_str()?.to_string())).collect())
 }
 
+/// All that an exports map points to, under any condition.
+fn exported_files(exports: &Value) -> Vec<&str> {
+    match exports {
+        Value::String(file) => vec![file],
+        Value::Object(conditions) => conditions.values().flat_map(exported_files).collect(),
+        _ => Vec::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn exported_files_are_found_under_each_condition() {
+        let exports = json!({ ".": { "types": "./a.d.ts", "default": "./a.js" }, "./b": "./b.js" });
+        let mut files = exported_files(&exports);
+        files.sort_unstable();
+        assert_eq!(files, ["./a.d.ts", "./a.js", "./b.js"]);
+    }
 
     #[test]
     fn the_listing_is_read() {

@@ -14,33 +14,32 @@ pub(crate) struct Run {
     command: Command,
     /// What a person would type, apart from the folder.
     line: String,
-    /// The folder, relative to the workspace; empty for the workspace itself.
-    dir: String,
+    dir: Dir,
     quiet: bool,
+}
+
+/// The folder that a command runs in.
+#[derive(Clone, Copy)]
+enum Dir {
+    Workspace,
+    Npm,
 }
 
 /// `program` with the arguments in `line`, split at blanks. Arguments with blanks go through [`Run::arg`].
 pub(crate) fn program(program: impl AsRef<OsStr>, line: &str) -> Run {
-    let program = program.as_ref();
-    let mut command = Command::new(program);
-    command.current_dir(paths::root());
-    let run = Run { command, line: quoted(program), dir: String::new(), quiet: false };
-    line.split_whitespace().fold(run, Run::arg)
+    let shown = quoted(program.as_ref(), Dir::Workspace);
+    Run::new(program.as_ref(), shown, Dir::Workspace).args(line)
 }
 
 /// The cargo that runs this very command.
 pub(crate) fn cargo(line: &str) -> Run {
-    let mut run = program(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), line);
-    run.line = format!("cargo {line}");
-    run
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    Run::new(&cargo, "cargo".into(), Dir::Workspace).args(line)
 }
 
 /// npm, in the package's folder.
 pub(crate) fn npm(line: &str) -> Run {
-    let mut run = program("npm", line);
-    run.command.current_dir(paths::npm());
-    run.dir = "npm".into();
-    run
+    Run::new("npm".as_ref(), "npm".into(), Dir::Npm).args(line)
 }
 
 /// A program that an npm package has brought along.
@@ -49,16 +48,29 @@ pub(crate) fn npm_bin(name: &str, line: &str) -> Run {
 }
 
 impl Run {
+    fn new(program: &OsStr, shown: String, dir: Dir) -> Self {
+        let mut command = Command::new(program);
+        command.current_dir(match dir {
+            Dir::Workspace => paths::root(),
+            Dir::Npm => paths::npm(),
+        });
+        Self { command, line: shown, dir, quiet: false }
+    }
+
+    fn args(self, line: &str) -> Self {
+        line.split_whitespace().fold(self, Self::arg)
+    }
+
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.command.arg(arg.as_ref());
         self.line.push(' ');
-        self.line.push_str(&quoted(arg.as_ref()));
+        self.line.push_str(&quoted(arg.as_ref(), self.dir));
         self
     }
 
     pub(crate) fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(key, value.as_ref());
-        self.line.insert_str(0, &format!("{key}={} ", quoted(value.as_ref())));
+        self.line.insert_str(0, &format!("{key}={} ", quoted(value.as_ref(), self.dir)));
         self
     }
 
@@ -115,9 +127,9 @@ impl Run {
 
     /// The command as the person would type it in the workspace's folder.
     pub(crate) fn typed(&self) -> String {
-        match self.dir.as_str() {
-            "" => self.line.clone(),
-            dir => format!("(cd {dir} && {})", self.line),
+        match self.dir {
+            Dir::Workspace => self.line.clone(),
+            Dir::Npm => format!("(cd npm && {})", self.line),
         }
     }
 
@@ -140,9 +152,13 @@ pub(crate) fn relative(path: &Path) -> String {
     path.strip_prefix(paths::root()).unwrap_or(path).display().to_string()
 }
 
-/// The argument as a shell would need it; paths inside the workspace become relative.
-fn quoted(arg: &OsStr) -> String {
-    let arg = relative(Path::new(arg));
+/// The argument as a shell in that folder would need it; paths inside the workspace become relative.
+fn quoted(arg: &OsStr, dir: Dir) -> String {
+    let path = Path::new(arg);
+    let arg = match dir {
+        Dir::Npm if path.starts_with(paths::root()) => format!("../{}", relative(path)),
+        _ => relative(path),
+    };
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,@+".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) {
         arg
@@ -163,8 +179,9 @@ mod tests {
 
     #[test]
     fn paths_of_the_workspace_are_shown_relative() {
-        let run = program("tool", "").arg(paths::root().join("npm/dist"));
-        assert_eq!(run.typed(), "tool npm/dist");
+        let path = paths::root().join("target/x");
+        assert_eq!(program("tool", "-o").arg(&path).typed(), "tool -o target/x");
+        assert_eq!(npm("pack").arg(&path).typed(), "(cd npm && npm pack ../target/x)");
     }
 
     #[test]

@@ -32,29 +32,29 @@ struct Size {
     brotli: usize,
 }
 
+/// What a page loads that imports one entry.
+struct Page {
+    entry: &'static str,
+    wasm: Size,
+    script: Size,
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let sizes = measure()?;
-    println!("\n{}", table(&sizes));
+    let pages = measure()?;
+    println!("\n{}", table(&pages));
     if let Some(file) = &args.json {
-        let text = serde_json::to_string_pretty(&json(&sizes))? + "\n";
+        let text = serde_json::to_string_pretty(&json(&pages))? + "\n";
         fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
     Ok(())
 }
 
-/// Builds, and measures each part and each page that loads them.
-fn measure() -> Result<Vec<(String, Size)>> {
+/// Builds the package and measures it.
+fn measure() -> Result<Vec<Page>> {
     npm::build()?;
     let wasm = Size::of(&fs::read(paths::wasm().join("client_bg.wasm"))?)?;
-    let mut sizes = vec![("client_bg.wasm".to_string(), wasm)];
-    let mut pages = Vec::new();
-    for (name, export) in ENTRIES {
-        let script = Size::of(&bundled(export)?)?;
-        sizes.push((format!("{name} (JavaScript)"), script));
-        pages.push((format!("a page with {name}"), wasm.with(script)));
-    }
-    sizes.extend(pages);
-    Ok(sizes)
+    let page = |&(entry, export)| Ok(Page { entry, wasm, script: Size::of(&bundled(export)?)? });
+    ENTRIES.iter().map(page).collect()
 }
 
 /// One entry with all it imports, minified for a page.
@@ -62,7 +62,8 @@ fn bundled(export: &str) -> Result<Vec<u8>> {
     let package = npm::package_json()?;
     let entry = resolve(&package["exports"][export])
         .with_context(|| format!("npm/package.json exports no {export:?} for browsers"))?;
-    let bundle = paths::scratch().join("size").join(entry.trim_start_matches("./"));
+    let entry = entry.trim_start_matches("./");
+    let bundle = paths::scratch().join("size").join(entry);
     let mut esbuild =
         npm_bin("esbuild", "--bundle --minify --format=esm --target=es2022 --log-level=warning")
             .arg(paths::npm().join(entry))
@@ -105,21 +106,29 @@ impl Size {
     }
 }
 
-fn table(sizes: &[(String, Size)]) -> String {
-    let rows: Vec<_> = sizes
-        .iter()
-        .map(|(name, size)| {
-            [name.clone(), grouped(size.raw), grouped(size.gzip), grouped(size.brotli)]
-        })
-        .collect();
+impl Page {
+    fn parts(&self) -> [(&'static str, Size); 3] {
+        [("wasm", self.wasm), ("js", self.script), ("total", self.wasm.with(self.script))]
+    }
+}
+
+fn table(pages: &[Page]) -> String {
+    let row = |entry, (part, size): (&str, Size)| {
+        let name = format!("{entry} {part}");
+        [name, grouped(size.raw), grouped(size.gzip), grouped(size.brotli)]
+    };
+    let rows: Vec<_> =
+        pages.iter().flat_map(|page| page.parts().map(|part| row(page.entry, part))).collect();
     table::render(["bytes", "raw", "gzip -9", "brotli 11"], &rows)
 }
 
-fn json(sizes: &[(String, Size)]) -> Value {
-    let entries = sizes.iter().map(|(name, size)| {
-        (name.clone(), json!({ "raw": size.raw, "gzip": size.gzip, "brotli": size.brotli }))
-    });
-    Value::Object(entries.collect())
+/// `{ ENTRY: { "wasm" | "js" | "total": { "raw", "gzip", "brotli" } } }`
+fn json(pages: &[Page]) -> Value {
+    let size = |size: Size| json!({ "raw": size.raw, "gzip": size.gzip, "brotli": size.brotli });
+    let page = |page: &Page| -> Value {
+        page.parts().into_iter().map(|(part, bytes)| (part.to_string(), size(bytes))).collect()
+    };
+    pages.iter().map(|each| (each.entry.to_string(), page(each))).collect()
 }
 
 #[cfg(test)]
@@ -131,6 +140,15 @@ mod tests {
         let size = Size::of(&[b'a'; 10_000]).unwrap();
         assert_eq!(size.raw, 10_000);
         assert!(size.gzip < 100 && size.brotli < size.gzip, "{} {}", size.gzip, size.brotli);
+    }
+
+    #[test]
+    fn the_report_adds_up_what_a_page_loads() {
+        let size = |raw| Size { raw, gzip: raw / 2, brotli: raw / 4 };
+        let pages = [Page { entry: "greendot", wasm: size(8_000), script: size(4_000) }];
+        assert_eq!(json(&pages)["greendot"]["total"]["gzip"], 6_000);
+        let total = table(&pages).lines().last().map(str::to_string);
+        assert_eq!(total.as_deref(), Some("greendot total  12,000    6,000      3,000"));
     }
 
     #[test]

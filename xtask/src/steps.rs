@@ -101,7 +101,7 @@ fn wasm_cores() -> Result<()> {
 fn wasm() -> Result<()> {
     // The driver leaves small folders behind, and nobody else will remove them.
     let leftovers = tempfile::tempdir()?;
-    cargo("test -p greendot-client --target wasm32-unknown-unknown")
+    cargo("test -p greendot-client --lib --tests --target wasm32-unknown-unknown")
         .env("TMPDIR", leftovers.path())
         .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", tools::webdriver_json()?)
         .env("WASM_BINDGEN_TEST_TIMEOUT", "60")

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 
 use crate::steps::{STEPS, Step};
 use crate::table::{self, duration};
@@ -16,7 +16,7 @@ pub(crate) struct Args {
     all: bool,
 
     /// Run only this step; may be given more than once
-    #[arg(long, value_name = "STEP", value_parser = PossibleValuesParser::new(STEPS.iter().map(|step| step.name)))]
+    #[arg(long, value_name = "STEP", value_parser = step_names())]
     only: Vec<String>,
 }
 
@@ -42,6 +42,12 @@ pub(crate) fn run(args: &Args) -> ExitCode {
     ExitCode::from(u8::from(outcomes.iter().any(|outcome| !matches!(outcome, Outcome::Passed(_)))))
 }
 
+fn step_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(
+        STEPS.iter().map(|step| PossibleValue::new(step.name).help(step.about)),
+    )
+}
+
 impl Args {
     fn selects(&self, step: &Step) -> bool {
         if self.only.is_empty() {
@@ -59,7 +65,7 @@ fn run_each(steps: &[&Step], outcomes: &mut [Outcome]) {
         let result = (step.run)();
         let time = start.elapsed();
         if let Err(error) = result {
-            println!("\nerror: step {} {error:#}", step.name);
+            println!("\nerror: step {}: {error:#}", step.name);
             println!("run it again with: cargo xtask test --only {}", step.name);
             *outcome = Outcome::Failed(time);
             return;

@@ -53,7 +53,8 @@ impl<'a> Glimpse<'a> {
         if warming { Self::unknown() } else { Self { state: State::Offline, ..Self::unknown() } }
     }
 
-    const fn unknown() -> Self {
+    /// Nobody can say.
+    pub(crate) const fn unknown() -> Self {
         Self { state: State::Unknown, version: Version(0), seen: None, note: "" }
     }
 

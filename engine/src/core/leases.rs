@@ -31,6 +31,8 @@ pub(crate) struct Lease {
     pub(crate) lingers_until: Option<Time>,
     /// Since when the driver has been asked to read what waits on the connection.
     pub(crate) reading_since: Option<Time>,
+    /// Set once nothing has been heard for a beat, if that is to be reported.
+    silent: bool,
     /// When the connection was last pinged.
     pinged: Time,
     /// The tick at which the wheel will bring this lease up; entries for other ticks are void.
@@ -51,6 +53,8 @@ pub(crate) enum Idle {
 /// What is due for a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
+    /// Nothing has been heard for a beat, and that is to be reported.
+    Silent,
     /// The connection has been silent for more than a beat.
     Ping,
     /// The person has not touched the device for long enough.
@@ -68,6 +72,8 @@ pub(crate) struct Periods {
     /// Silence after which a connection is pinged: 1.2 beats.
     pub(crate) ping_after: Span,
     pub(crate) sweep: Span,
+    /// Silence that is to be reported; none: none is.
+    pub(crate) silent_after: Option<Span>,
 }
 
 /// The table of leases and the wheel that brings them up.
@@ -113,6 +119,7 @@ impl Leases {
             idle: Idle::No,
             lingers_until: None,
             reading_since: None,
+            silent: false,
             pinged: now,
             armed: 0,
         }));
@@ -129,11 +136,24 @@ impl Leases {
         lease.heard + self.periods.ttl
     }
 
-    /// A sign of life.
-    pub(crate) fn touch(&mut self, now: Time, id: LeaseId) {
+    /// A sign of life; true if the session had been reported silent.
+    pub(crate) fn touch(&mut self, now: Time, id: LeaseId) -> bool {
+        let Some(lease) = self.table.get_mut(id.0) else { return false };
+        lease.heard = now;
+        std::mem::take(&mut lease.silent)
+    }
+
+    /// From now on silence of this length is reported, once until the session is heard again.
+    pub(crate) fn report_silence_after(&mut self, span: Span) {
+        self.periods.silent_after = Some(span);
+    }
+
+    /// What was reported is forgotten: silence will be reported anew.
+    pub(crate) fn report_anew(&mut self, id: LeaseId) {
         if let Some(lease) = self.table.get_mut(id.0) {
-            lease.heard = now;
+            lease.silent = false;
         }
+        self.arm(id);
     }
 
     /// Makes sure that the lease comes up in time. Called whenever something may be due sooner
@@ -168,8 +188,10 @@ impl Leases {
             let Some(lease) = self.table.get_mut(id).filter(|it| it.armed == at) else { continue };
             lease.armed = 0;
             let due = lease.due(now, &self.periods);
-            if due == Some(Due::Ping) {
-                lease.pinged = now;
+            match due {
+                Some(Due::Ping) => lease.pinged = now,
+                Some(Due::Silent) => lease.silent = true,
+                _ => {}
             }
             return Some((LeaseId(id), due));
         }
@@ -188,7 +210,7 @@ impl Lease {
         if let Some(idle) = self.idle_at() {
             next = next.min(idle);
         }
-        next
+        next.min(self.silent_at(periods))
     }
 
     fn due(&self, now: Time, periods: &Periods) -> Option<Due> {
@@ -201,7 +223,17 @@ impl Lease {
         if self.idle_at().is_some_and(|at| now >= at) {
             return Some(Due::Idle);
         }
+        if now >= self.silent_at(periods) {
+            return Some(Due::Silent);
+        }
         (now >= self.heard.max(self.pinged) + periods.ping_after).then_some(Due::Ping)
+    }
+
+    fn silent_at(&self, periods: &Periods) -> Time {
+        match periods.silent_after {
+            Some(span) if !self.silent => self.heard + span,
+            _ => Time::MAX,
+        }
     }
 
     fn idle_at(&self) -> Option<Time> {

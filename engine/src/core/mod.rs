@@ -17,7 +17,7 @@ mod wheel;
 
 pub use gate::Glimpse;
 pub use node::{
-    ConnId, Connect, Ending, HeldSession, Node, NodeCounts, Output, Refusal, SelfReport, Start,
-    Transition,
+    Answer, ConnId, Connect, Ending, HeldSession, Node, NodeCounts, Output, Refusal, SelfReport,
+    Start, Transition,
 };
 pub use settings::{Settings, SettingsError};

@@ -4,7 +4,7 @@
 //! was said about an earlier tenant of the slot has no effect on the present one.
 
 /// A slot and the stamp of its tenant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Id {
     pub(crate) slot: u32,
     pub(crate) stamp: u32,
@@ -65,6 +65,13 @@ impl<T> Slab<T> {
 
     pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut T> {
         self.slots.get_mut(id.slot as usize).filter(|it| it.stamp == id.stamp)?.row.as_mut()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Id, &T)> {
+        self.slots.iter().enumerate().filter_map(|(slot, place)| {
+            let row = place.row.as_ref()?;
+            Some((Id { slot: slot as u32, stamp: place.stamp }, row))
+        })
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (Id, &mut T)> {

@@ -12,14 +12,25 @@ const BUCKETS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Wheel<T> {
     buckets: Vec<Vec<T>>,
-    /// The last tick that has come up.
+    /// The tick that comes up or has come up last.
     now: u64,
+    /// What is left of that tick.
+    due: Vec<T>,
+    /// The tick that the owner has got to: nothing is armed for one that has passed already, or
+    /// an entry that waits for something would come up again and again in one go.
+    reached: u64,
     len: usize,
 }
 
 impl<T> Wheel<T> {
     pub(crate) fn new() -> Self {
-        Self { buckets: (0..BUCKETS).map(|_| Vec::new()).collect(), now: 0, len: 0 }
+        Self {
+            buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
+            now: 0,
+            due: Vec::new(),
+            reached: 0,
+            len: 0,
+        }
     }
 
     /// Entries on the wheel, those that their owners no longer want included.
@@ -31,7 +42,8 @@ impl<T> Wheel<T> {
     /// Puts an entry on the wheel and says at which tick it will come up: `tick`, or sooner if
     /// that is too far ahead, or the next one if `tick` has passed.
     pub(crate) fn arm(&mut self, tick: u64, entry: T) -> u64 {
-        let tick = tick.clamp(self.now + 1, self.now + BUCKETS as u64);
+        // Each bucket holds one tick: those up to a turn after the one that comes up.
+        let tick = tick.max(self.reached + 1).min(self.now + BUCKETS as u64);
         self.buckets[(tick % BUCKETS as u64) as usize].push(entry);
         self.len += 1;
         tick
@@ -41,24 +53,26 @@ impl<T> Wheel<T> {
     ///
     /// Time that has passed without entries is skipped a turn at most, however long it was.
     pub(crate) fn pop(&mut self, tick: u64) -> Option<(u64, T)> {
-        if self.len == 0 {
-            self.now = self.now.max(tick);
-            return None;
-        }
-        while self.now < tick {
-            let due = self.now + 1;
-            let bucket = &mut self.buckets[(due % BUCKETS as u64) as usize];
-            if let Some(entry) = bucket.pop() {
+        self.reached = self.reached.max(tick);
+        loop {
+            if let Some(entry) = self.due.pop() {
                 self.len -= 1;
-                return Some((due, entry));
+                return Some((self.now, entry));
             }
-            if bucket.capacity() > 64 {
+            if self.len == 0 {
+                self.now = self.now.max(tick);
+            }
+            if self.now >= tick {
+                return None;
+            }
+            if self.due.capacity() > 64 {
                 // A crowd has passed: the room it took is given back.
-                *bucket = Vec::new();
+                self.due = Vec::new();
             }
-            self.now = due;
+            self.now += 1;
+            let bucket = &mut self.buckets[(self.now % BUCKETS as u64) as usize];
+            std::mem::swap(bucket, &mut self.due);
         }
-        None
     }
 }
 
@@ -93,5 +107,30 @@ mod tests {
         assert_eq!(wheel.arm(7, ()), 101);
         assert_eq!(wheel.pop(100), None);
         assert_eq!(wheel.pop(101), Some((101, ())));
+    }
+
+    #[test]
+    fn an_entry_armed_again_while_its_tick_comes_up_waits_for_the_next_sweep() {
+        let mut wheel = Wheel::new();
+        wheel.arm(1, 'a');
+        assert_eq!(wheel.pop(5), Some((1, 'a')));
+        assert_eq!(wheel.arm(1, 'a'), 6);
+        assert_eq!(wheel.pop(5), None);
+        assert_eq!(wheel.pop(6), Some((6, 'a')));
+    }
+
+    #[test]
+    fn after_a_long_stand_still_all_come_up_and_what_is_armed_meanwhile_too() {
+        let mut wheel = Wheel::new();
+        wheel.arm(1, 'a');
+        wheel.arm(1000, 'b');
+        let late = 10_000;
+        assert_eq!(wheel.pop(late), Some((1, 'a')));
+        // Too far ahead for the wheel, so it comes up early.
+        let armed = wheel.arm(1, 'a');
+        assert_eq!(wheel.pop(late), Some((1000, 'b')));
+        assert_eq!(wheel.pop(late), Some((armed, 'a')));
+        assert_eq!(wheel.pop(late), None);
+        assert_eq!(wheel.arm(1, 'a'), late + 1);
     }
 }

@@ -1,1 +1,28 @@
-//! The shared store.
+//! The shared store: what is live, when one node is not enough (rule 10).
+//!
+//! A node asks with a [`Request`], is answered with a [`Reply`], and is told unasked with
+//! [`Notice`]s. Times travel as ages and the store goes by its own clock alone. Every request may
+//! be repeated or lost: a session is spoken for by a [`Claim`], and what is said under an old claim
+//! has no effect.
+//!
+//! [`MemoryStore`] is the store in memory: the twin that tests and simulations play, and the
+//! measure of what any other store must do.
+
+mod memory;
+mod messages;
+
+pub use memory::{Counts as MemoryCounts, MemoryStore};
+pub use messages::{
+    Claim, HeldBy, NodeId, Notice, Register, Reply, Report, Request, SessionName, Silent,
+};
+
+use greendot_protocol::Time;
+
+/// A shared store, as the rules see it: one request at a time, each whole or not at all.
+pub trait Store {
+    /// Carries out a request of a node. `now` is the store's own clock.
+    fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply;
+
+    /// The next notice that is to go to a node, if any waits.
+    fn poll_notice(&mut self) -> Option<(NodeId, Notice)>;
+}

@@ -157,11 +157,13 @@ fn look(
                 held(names.iter().all(|name| text.contains(name)), || text.clone())
             }
         },
-        Expect::AskChanges { .. }
-        | Expect::Published { .. }
-        | Expect::Memory { .. }
-        | Expect::Writes { .. }
-        | Expect::List { .. } => {
+        Expect::Published { user, count } => {
+            counted(world.published(user).into_iter(), *count, Window::ALL)
+        }
+        Expect::Writes { user, count, between } => {
+            counted(world.writes(user).into_iter(), *count, *between)
+        }
+        Expect::AskChanges { .. } | Expect::Memory { .. } | Expect::List { .. } => {
             return Err(NotBuilt(format!("the expectation {}", words(expect))));
         }
         // Looked at in their time.

@@ -160,7 +160,7 @@ impl World<'_> {
                 Up::Pong => self.edge(Edge::PongWaits { conn }),
                 Up::End => self.edge(Edge::EndWaits { conn }),
             }
-            self.nodes[node].backlog.push((conn, up));
+            self.nodes[node].backlog.push(super::node::Waiting::Up(conn, up));
             return;
         }
         self.take_up(conn, up);

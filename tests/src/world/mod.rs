@@ -12,6 +12,7 @@ mod page;
 mod raw;
 pub(crate) mod rng;
 mod script;
+mod store;
 mod trace;
 mod viewer;
 
@@ -24,12 +25,12 @@ pub use self::conn::{Conn, Owner};
 pub use self::device::Device;
 pub use self::edges::{Bytes, Edge, Edges};
 pub use self::log::{Asked, Callback, DeviceLog, Log, ViewerEvent, ViewerSnapshot};
-pub use self::node::SimNode;
+pub use self::node::{HeldInRun, SimNode};
 pub use self::raw::Raw;
 use self::rng::Rng;
 use self::trace::Trace;
 pub use self::viewer::Viewer;
-use crate::file::{Kind, Scenario};
+use crate::file::{Expect, Kind, Scenario, Verb};
 
 /// What a scenario needs that is not built.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +59,10 @@ enum Task {
     Ask { step: usize, left: u64 },
     /// Input in a page.
     Input { device: usize, every: u64, until: u64 },
+    /// Something from R reaches a node, if it is still in that run.
+    FromStore(usize, u64, Box<store::FromStore>),
+    /// The engine has given a session a generation.
+    Generation(String, String),
     /// A broken path is noticed at the server's end.
     ServerSeesEnd(usize),
 }
@@ -65,6 +70,21 @@ enum Task {
 /// Arrivals and the automatic go before the script's steps.
 const ARRIVAL: u8 = 0;
 const STEP: u8 = 1;
+
+/// Whether a script can only be played with a shared store.
+fn needs_store(scenario: &Scenario) -> bool {
+    scenario.nodes.len() > 1
+        || scenario.steps.iter().any(|it| {
+            matches!(
+                it.verb,
+                Verb::Start { empty: false, .. } | Verb::Store { .. } | Verb::Cut { .. }
+            )
+        })
+        || scenario
+            .expects
+            .iter()
+            .any(|it| matches!(it.expect, Expect::Published { .. } | Expect::Writes { .. }))
+}
 
 /// The world.
 pub struct World<'a> {
@@ -76,6 +96,9 @@ pub struct World<'a> {
     tasks: BTreeMap<(u64, u8, u64), Task>,
     order: u64,
     nodes: Vec<SimNode>,
+    /// None where a node works alone, with the directory in its own memory.
+    store: Option<store::SimStore>,
+    asks: BTreeMap<u64, (usize, String)>,
     conns: Vec<Conn>,
     raws: BTreeMap<String, Raw>,
     viewers: BTreeMap<String, Viewer>,
@@ -104,6 +127,8 @@ impl<'a> World<'a> {
             tasks: BTreeMap::new(),
             order: 0,
             nodes: Vec::new(),
+            store: None,
+            asks: BTreeMap::new(),
             conns: Vec::new(),
             raws: BTreeMap::new(),
             viewers: BTreeMap::new(),
@@ -115,8 +140,9 @@ impl<'a> World<'a> {
             jitter: 0,
             delays: Rng::new(seed ^ 0x5eed),
         };
-        if scenario.nodes.len() > 1 {
-            return Err(NotBuilt("several nodes".into()));
+        // A node alone keeps its users itself; every other seed it works with a store, too.
+        if needs_store(scenario) || seed % 2 == 0 {
+            world.open_store();
         }
         for name in &scenario.nodes {
             world.add_node(name)?;
@@ -196,6 +222,8 @@ impl<'a> World<'a> {
             Task::ViewerBeat(name, conn) => self.viewer_beat(&name, conn),
             Task::Ask { step, left } => self.ask_again(step, left),
             Task::Input { device, every, until } => self.input(device, every, until),
+            Task::FromStore(node, run, message) => self.arrive_from_store(node, run, *message),
+            Task::Generation(user, session) => self.note_generation(user, session),
             Task::ServerSeesEnd(conn) => self.server_sees_end(conn),
         }
         Ok(())
@@ -266,7 +294,7 @@ impl<'a> World<'a> {
         let (user, session) = session.split_once('/')?;
         let held = self.sessions(user, None);
         let found = held.iter().find(|it| *it.view.session == *session)?;
-        Some(Self::from_engine(found.deadline).saturating_sub(self.now))
+        Some(found.deadline.saturating_sub(self.now))
     }
 
     /// The lines of the trace.

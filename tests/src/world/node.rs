@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use greendot_engine::core::{
-    ConnId, Connect, Ending, HeldSession, Node, NodeCounts, Output, SelfReport, Start,
-};
+use greendot_engine::core::directory::SessionView;
+use greendot_engine::core::{ConnId, Connect, Ending, Node, NodeCounts, Output, SelfReport, Start};
 use greendot_protocol::binary::{decode_client, encode_server};
 use greendot_protocol::{ClientFrame, CloseCode, Epoch, Hello, Span, Time};
 
 use super::conn::{Down, LOST, Up};
-use super::{ENGINE_ORIGIN, Edge, NotBuilt, Owner, Task, World};
+use super::store::FromStore;
+use super::{ARRIVAL, ENGINE_ORIGIN, Edge, NotBuilt, Owner, Task, World};
 
 /// A node of the world.
 pub struct SimNode {
@@ -17,13 +17,37 @@ pub struct SimNode {
     pub(super) engine: Option<Node>,
     /// It stands still: what arrives waits.
     pub(super) paused: bool,
-    pub(super) backlog: Vec<(usize, Up)>,
+    pub(super) backlog: Vec<Waiting>,
+    /// It reaches neither R nor other nodes.
+    pub(super) cut: bool,
+    /// What comes from R waits until then.
+    pub(super) held_until: u64,
     /// It refuses every new connection until then.
     pub(super) refuses_until: u64,
     /// Counts its runs.
     pub(super) incarnation: u64,
     /// The world's connection of each of the engine's.
     pub(super) conns: BTreeMap<ConnId, usize>,
+}
+
+/// What waits for a node that stands still.
+#[derive(Clone, Debug)]
+pub(super) enum Waiting {
+    /// Something from a client.
+    Up(usize, Up),
+    /// Something from R.
+    Store(FromStore),
+}
+
+/// A session as the engine holds it, on the run's clock.
+#[derive(Clone, Debug)]
+pub struct HeldInRun {
+    /// The session.
+    pub view: SessionView,
+    /// When its effective deadline is, in ms of the run.
+    pub deadline: u64,
+    /// When it was last heard, in ms of the run.
+    pub heard: u64,
 }
 
 /// A server waits at most this long, in ms, for a client to close its end.
@@ -39,26 +63,37 @@ pub(super) fn token(user: &str, until: Option<u64>) -> String {
 
 impl World<'_> {
     pub(super) fn add_node(&mut self, name: &str) -> Result<(), NotBuilt> {
-        let engine = self.engine(Start::Fresh)?;
         self.nodes.push(SimNode {
             name: name.to_owned(),
-            engine: Some(engine),
+            engine: None,
             paused: false,
             backlog: Vec::new(),
+            cut: false,
+            held_until: 0,
             refuses_until: 0,
             incarnation: 0,
             conns: BTreeMap::new(),
         });
+        let node = self.nodes.len() - 1;
+        let engine = self.engine(node, Start::Fresh)?;
+        self.nodes[node].engine = Some(engine);
         Ok(())
     }
 
-    fn engine(&mut self, start: Start) -> Result<Node, NotBuilt> {
+    fn engine(&mut self, node: usize, start: Start) -> Result<Node, NotBuilt> {
+        let settings = self.scenario.settings.engine;
+        let refused = |error| NotBuilt(format!("a node with these settings: {error}"));
+        if self.store.is_some() {
+            let seed = self.rng.next();
+            let id = self.node_id(node);
+            let thin = self.scenario.settings.thin;
+            return Node::with_store(settings, self.engine_now(), id, thin, seed).map_err(refused);
+        }
         let epoch = Epoch(self.rng.next() as u32 & 0x0fff_ffff);
         let seed = self.rng.next();
         // As a wall clock would: higher at each start.
         let generation = self.now * 1000;
-        Node::new(self.scenario.settings.engine, self.engine_now(), epoch, generation, seed, start)
-            .map_err(|error| NotBuilt(format!("a node with these settings: {error}")))
+        Node::new(settings, self.engine_now(), epoch, generation, seed, start).map_err(refused)
     }
 
     pub(super) fn node_index(&self, name: &str) -> usize {
@@ -93,15 +128,30 @@ impl World<'_> {
         self.pump(node);
     }
 
-    /// Lets the application call the engine of every node that stands.
+    /// Lets the application call the engine: that of the first node that stands and is not cut off.
     pub(super) fn on_engine(&mut self, call: impl Fn(&mut Node, Time)) {
         let now = self.engine_now();
-        for node in 0..self.nodes.len() {
-            if let Some(engine) = self.nodes[node].engine.as_mut() {
-                call(engine, now);
-            }
-            self.pump(node);
+        let stands = |it: &SimNode| it.engine.is_some() && !it.paused;
+        let node = self
+            .nodes
+            .iter()
+            .position(|it| stands(it) && !it.cut)
+            .or_else(|| self.nodes.iter().position(stands));
+        let Some(node) = node else { return };
+        if let Some(engine) = self.nodes[node].engine.as_mut() {
+            call(engine, now);
         }
+        self.pump(node);
+    }
+
+    /// A node shuts down politely.
+    pub(super) fn drain_node(&mut self, node: usize) {
+        let now = self.engine_now();
+        if let Some(engine) = self.nodes[node].engine.as_mut() {
+            engine.drain(now);
+        }
+        self.pump(node);
+        self.kill(node);
     }
 
     /// What reached the server's end of a connection, and its node does not stand still.
@@ -158,7 +208,7 @@ impl World<'_> {
             // It will read the end when it goes on; the path is gone, so let it through.
             self.edge(Edge::EndWaits { conn });
             self.conns[conn].dead = false;
-            self.nodes[node].backlog.push((conn, Up::End));
+            self.nodes[node].backlog.push(Waiting::Up(conn, Up::End));
         } else if self.nodes[node].incarnation == self.conns[conn].incarnation {
             self.server_end_closes(conn);
         }
@@ -214,16 +264,6 @@ impl World<'_> {
             Ok(id) => id,
             Err(refusal) => return self.refuse(conn, refusal.code),
         };
-        let generation = engine
-            .sessions(user)
-            .iter()
-            .find(|it| *it.view.session == *hello.session)
-            .map_or(0, |it| it.view.generation);
-        let key = (user.to_owned(), hello.session.to_owned());
-        let given = self.log.generations.entry(key).or_default();
-        if given.last() != Some(&generation) {
-            given.push(generation);
-        }
         self.nodes[node].conns.insert(id, conn);
         let row = &mut self.conns[conn];
         row.engine = Some(id);
@@ -231,6 +271,20 @@ impl World<'_> {
         row.session = Some(hello.session.to_owned());
         self.edge(Edge::Taken { conn });
         self.heard(conn);
+        // What the engine says of the generation is known once it has asked R.
+        self.pump(node);
+        self.at(self.now, ARRIVAL, Task::Generation(user.to_owned(), hello.session.to_owned()));
+    }
+
+    /// Remembers the generation that a session has now been given.
+    pub(super) fn note_generation(&mut self, user: String, session: String) {
+        let held = self.sessions(&user, None);
+        let found = held.iter().find(|it| *it.view.session == *session);
+        let Some(generation) = found.map(|it| it.view.generation) else { return };
+        let given = self.log.generations.entry((user, session)).or_default();
+        if given.last() != Some(&generation) {
+            given.push(generation);
+        }
     }
 
     /// Closes a connection that never got as far as the engine.
@@ -280,7 +334,7 @@ impl World<'_> {
                     // A client that is there closes its end too; for one that is gone the server
                     // waits a while, and hears of the end late.
                     let late = self.now + self.rng.next() % CLOSE_WAIT;
-                    self.at(late, super::ARRIVAL, Task::ServerSeesEnd(conn));
+                    self.at(late, ARRIVAL, Task::ServerSeesEnd(conn));
                 }
                 Output::Transition(transition) => {
                     if let Some(edges) = &mut self.edges {
@@ -294,6 +348,8 @@ impl World<'_> {
                         format!("{} is {state} at {}", transition.user, transition.version.0)
                     });
                 }
+                Output::Store { number, request } => self.ask_store(node, number, &request),
+                Output::Answer { ask, users } => self.answered(ask, &users),
                 _ => {}
             }
         }
@@ -329,6 +385,8 @@ impl World<'_> {
         row.backlog.clear();
         row.conns.clear();
         row.incarnation += 1;
+        row.cut = false;
+        row.held_until = 0;
         for conn in 0..self.conns.len() {
             if self.conns[conn].node == node && self.conns[conn].server_open {
                 self.conns[conn].server_open = false;
@@ -339,11 +397,11 @@ impl World<'_> {
     }
 
     pub(super) fn start(&mut self, node: usize, empty: bool) -> Result<(), NotBuilt> {
-        if !empty {
-            return Err(NotBuilt("a node that starts with R's data".into()));
+        if empty {
+            self.wipe_store();
         }
         if self.nodes[node].engine.is_none() {
-            self.nodes[node].engine = Some(self.engine(Start::AfterLoss)?);
+            self.nodes[node].engine = Some(self.engine(node, Start::AfterLoss)?);
         }
         Ok(())
     }
@@ -351,19 +409,44 @@ impl World<'_> {
     pub(super) fn pause(&mut self, node: usize, paused: bool) {
         self.nodes[node].paused = paused;
         if !paused {
-            for (conn, up) in std::mem::take(&mut self.nodes[node].backlog) {
-                self.take_up(conn, up);
+            for waiting in std::mem::take(&mut self.nodes[node].backlog) {
+                match waiting {
+                    Waiting::Up(conn, up) => self.take_up(conn, up),
+                    Waiting::Store(message) => self.take_from_store(node, &message),
+                }
             }
         }
     }
 
     /// The sessions of a user, over the nodes named or all.
-    pub fn sessions(&self, user: &str, nodes: Option<&[String]>) -> Vec<HeldSession> {
+    pub fn sessions(&self, user: &str, nodes: Option<&[String]>) -> Vec<HeldInRun> {
+        let named = |name: &str| nodes.is_none_or(|names| names.iter().any(|it| it == name));
+        if let Some(store) = &self.store {
+            let twin = &store.twin;
+            let directory = twin.directory();
+            let Some(id) = directory.find(user) else { return Vec::new() };
+            return directory
+                .ids_of(id)
+                .filter(|it| self.holder(twin, *it).is_some_and(named))
+                .filter_map(|it| {
+                    Some(HeldInRun {
+                        view: directory.view(it)?,
+                        deadline: Self::from_store(twin.deadline(it)?),
+                        heard: Self::from_store(twin.heard(it)?),
+                    })
+                })
+                .collect();
+        }
         self.nodes
             .iter()
-            .filter(|it| nodes.is_none_or(|names| names.contains(&it.name)))
+            .filter(|it| named(&it.name))
             .filter_map(|it| it.engine.as_ref())
             .flat_map(|engine| engine.sessions(user))
+            .map(|it| HeldInRun {
+                view: it.view,
+                deadline: Self::from_engine(it.deadline),
+                heard: Self::from_engine(it.heard),
+            })
             .collect()
     }
 
@@ -379,24 +462,25 @@ impl World<'_> {
 
     /// When the user was last seen by an engine, in ms of the run.
     pub fn last_seen(&self, user: &str) -> Option<u64> {
-        self.nodes
-            .iter()
-            .filter_map(|it| it.engine.as_ref())
-            .filter_map(|engine| {
-                let held = engine
-                    .sessions(user)
-                    .iter()
-                    .filter(|it| !it.view.passive)
-                    .map(|it| it.heard)
-                    .max();
-                held.max(engine.read_public(user, |glimpse| glimpse.seen()))
-            })
-            .max()
-            .map(Self::from_engine)
+        let held =
+            self.sessions(user, None).iter().filter(|it| !it.view.passive).map(|it| it.heard).max();
+        if let Some(store) = &self.store {
+            let directory = store.twin.directory();
+            let seen = directory.find(user).and_then(|id| directory.record(id).seen);
+            return held.max(seen.map(Self::from_store));
+        }
+        let engines = self.nodes.iter().filter_map(|it| it.engine.as_ref());
+        let seen = engines.filter_map(|it| it.read_public(user, |glimpse| glimpse.seen())).max();
+        held.max(seen.map(Self::from_engine))
     }
 
     /// Whether nothing is left in any node, save what outlives sessions by its nature.
     pub fn is_empty(&self) -> Result<(), String> {
+        if let Some(store) = &self.store
+            && store.twin.counts() != Default::default()
+        {
+            return Err(format!("R holds {:?}", store.twin.counts()));
+        }
         for node in &self.nodes {
             if let Some(engine) = &node.engine {
                 let counts = engine.counts();

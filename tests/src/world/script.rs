@@ -67,6 +67,23 @@ impl World<'_> {
                 self.on_engine(|engine, now| engine.set_mode(now, user, *mode));
             }
             Verb::Revoke { user } => self.on_engine(|engine, now| engine.revoke(now, user)),
+            Verb::Cut { node, cut } => {
+                let node = self.node_index(node);
+                self.nodes[node].cut = *cut;
+            }
+            Verb::Store { up } => {
+                if let Some(store) = self.store.as_mut() {
+                    store.down = !up;
+                }
+            }
+            Verb::Hold { node, until } => {
+                let node = self.node_index(node);
+                self.nodes[node].held_until = *until;
+            }
+            Verb::Drain { node } => {
+                let node = self.node_index(node);
+                self.drain_node(node);
+            }
             Verb::Kill { node } => {
                 let node = self.node_index(node);
                 self.kill(node);

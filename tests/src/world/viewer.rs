@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use greendot_engine::core::Answer;
 use greendot_protocol::binary::decode_server;
 use greendot_protocol::{Beat, ClientFrame, Hello, ServerFrame, State, WatchItem};
 
@@ -165,23 +166,37 @@ impl World<'_> {
         };
         let conn = self.viewers.get(watcher).and_then(|it| it.conn);
         let node = conn.map_or_else(|| self.node_or_first(None), |it| self.conns[it].node);
-        let mut answer = BTreeMap::new();
-        if let Some(engine) = &self.nodes[node].engine {
-            for user in users {
-                let asked = engine.read(watcher, user, |glimpse| Asked {
-                    state: glimpse.state(),
-                    version: glimpse.version().0,
-                    last_seen: glimpse.seen().map(Self::from_engine),
-                    note: glimpse.note().to_owned(),
-                });
-                answer.insert(user.clone(), asked);
-            }
+        self.order += 1;
+        let ask = self.order;
+        self.asks.insert(ask, (step, name.clone()));
+        let now = self.engine_now();
+        let users: Vec<&str> = users.iter().map(String::as_str).collect();
+        if let Some(engine) = self.nodes[node].engine.as_mut() {
+            engine.ask(now, ask, watcher, &users);
         }
-        self.note(|| format!("ask {name}: {answer:?}"));
-        self.log.asks.entry(name.clone()).or_default().push(answer);
+        self.pump(node);
         if left > 1 {
             let at = self.now + every;
             self.at(at, super::STEP, Task::Ask { step, left: left - 1 });
         }
+    }
+
+    /// An ask has been answered.
+    pub(super) fn answered(&mut self, ask: u64, users: &[Answer]) {
+        let Some((_, name)) = self.asks.remove(&ask) else { return };
+        let answer: BTreeMap<String, Asked> = users
+            .iter()
+            .map(|it| {
+                let asked = Asked {
+                    state: it.state,
+                    version: it.version.0,
+                    last_seen: it.seen.map(Self::from_engine),
+                    note: it.note.to_string(),
+                };
+                (it.user.to_string(), asked)
+            })
+            .collect();
+        self.note(|| format!("ask {name}: {answer:?}"));
+        self.log.asks.entry(name).or_default().push(answer);
     }
 }

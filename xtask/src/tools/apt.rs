@@ -13,7 +13,7 @@ pub(super) fn install(what: &str, packages: &str, otherwise: &str) -> Result<()>
     let install = format!("install -y --no-install-recommends {packages}");
     let Some(rights) = Rights::of_this_process() else {
         let by_hand = format!("sudo apt-get update && sudo apt-get {install}");
-        return missing(what, &format!("{by_hand}\n\nor, instead: {otherwise}"));
+        return missing(what, &format!("{by_hand}\n\nor {otherwise}"));
     };
     println!("{what} is missing: installing {packages}");
     rights.apt_get("update").run()?;

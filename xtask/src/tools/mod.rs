@@ -1,6 +1,8 @@
 //! What the commands need on the machine: found, else installed where that is allowed, else named with the command to
 //! run. Packages come from rustup, Debian's apt and npm (by lock file), and from nowhere else.
 
+use std::sync::Mutex;
+
 use anyhow::{Result, bail};
 
 mod apt;
@@ -27,14 +29,14 @@ pub(crate) enum Tool {
     WebDriver,
 }
 
-/// Makes sure that all of them are there. Asked once, before any work: a missing tool shows in the first seconds.
+/// Makes sure that all of them are there; those found once are not looked for again.
 pub(crate) fn ensure(tools: impl IntoIterator<Item = Tool>) -> Result<()> {
-    let mut seen = Vec::new();
+    static FOUND: Mutex<Vec<Tool>> = Mutex::new(Vec::new());
+    let mut found = FOUND.lock().expect("no panic in between");
     for tool in tools {
-        if seen.contains(&tool) {
+        if found.contains(&tool) {
             continue;
         }
-        seen.push(tool);
         match tool {
             Tool::Rustfmt => rust::component("rustfmt", "fmt"),
             Tool::Clippy => rust::component("clippy", "clippy"),
@@ -43,11 +45,12 @@ pub(crate) fn ensure(tools: impl IntoIterator<Item = Tool>) -> Result<()> {
             Tool::Browser => browser::ensure_browser(),
             Tool::WebDriver => browser::ensure_driver(),
         }?;
+        found.push(tool);
     }
     Ok(())
 }
 
 /// Ends with the one thing the person has to do.
 fn missing(what: &str, remedy: &str) -> Result<()> {
-    bail!("{what} is missing and cannot be installed from here. Run:\n\n    {remedy}\n")
+    bail!("{what} is missing and cannot be installed from here. To mend that:\n\n    {remedy}\n")
 }

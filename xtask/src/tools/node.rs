@@ -1,6 +1,6 @@
 //! Node, npm and the package's dependencies.
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 
 use crate::paths::{self, require};
 use crate::run::{npm, program};
@@ -32,7 +32,7 @@ fn version(name: &str) -> Result<String> {
     let version = program(name, "--version")
         .quiet()
         .output()
-        .with_context(|| format!("{name} is missing: {REMEDY}"))?;
+        .map_err(|_| anyhow!("{name} is missing: {REMEDY}"))?;
     Ok(version.trim().trim_start_matches('v').to_string())
 }
 

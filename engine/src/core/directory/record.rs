@@ -5,6 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::Time;
 
 use super::Face;
+use crate::store::Report;
 
 /// All there is to show of a user. Who may see how much of it is decided at the gate.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,4 +21,22 @@ pub struct Record {
     /// Whether the user has been visible in this epoch. If not, nobody can say in the warm-up
     /// whether the user is there (rule 12 a).
     pub heard: bool,
+}
+
+impl Record {
+    /// What a shared store reports, on this node's clock.
+    pub fn of(now: Time, report: &Report) -> Self {
+        Self {
+            public: report.public,
+            own: report.own,
+            note: Arc::clone(&report.note),
+            seen: report.seen_ago.map(|ago| now - ago),
+            heard: report.heard,
+        }
+    }
+
+    /// Of two records of one user in one epoch the newer has seen more changes.
+    pub(crate) fn changes(&self) -> u64 {
+        u64::from(self.public.version.0) + u64::from(self.own.version.0)
+    }
 }

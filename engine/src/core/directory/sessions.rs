@@ -6,7 +6,7 @@ use super::{Change, UserId};
 use crate::core::slab::Id;
 
 /// A session's place in the directory. One that has ended is reached by no id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(pub(super) Id);
 
 /// A session that connects.
@@ -22,6 +22,8 @@ pub struct Joining<'a> {
     pub idle: Option<bool>,
     /// The mode, chosen afresh or repeated.
     pub mode: Option<ModeChoice>,
+    /// The generation to go on in, for a session that is registered again; none: a new one.
+    pub generation: Option<u64>,
 }
 
 /// What came of a connect.
@@ -69,4 +71,16 @@ pub(super) struct Session {
     pub(super) idle: bool,
     pub(super) passive: bool,
     pub(super) lingering: bool,
+}
+
+impl Session {
+    pub(super) fn view(&self) -> SessionView {
+        SessionView {
+            session: self.name.clone(),
+            generation: self.generation,
+            lingering: self.lingering,
+            idle: self.idle,
+            passive: self.passive,
+        }
+    }
 }

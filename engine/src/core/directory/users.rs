@@ -126,25 +126,36 @@ impl Directory {
         self.sessions_of(user).map(|(id, _)| id)
     }
 
+    /// How the session stands, while it is there.
+    pub fn view(&self, session: SessionId) -> Option<SessionView> {
+        self.sessions.get(session.0).map(Session::view)
+    }
+
+    /// Takes the generation that the shared store gave.
+    pub(crate) fn set_generation(&mut self, session: SessionId, generation: u64) {
+        if let Some(row) = self.sessions.get_mut(session.0) {
+            row.generation = generation;
+        }
+    }
+
+    /// Takes the mode that the shared store tells; true if it is another.
+    pub(crate) fn adopt_mode(&mut self, user: UserId, mode: Mode, revision: Revision) -> bool {
+        let user = self.user_mut(user);
+        user.revision = revision;
+        std::mem::replace(&mut user.mode, mode) != mode
+    }
+
     /// The user's sessions, in no order that means anything.
     pub fn views(&self, user: UserId) -> Vec<SessionView> {
-        self.sessions_of(user)
-            .map(|(_, it)| SessionView {
-                session: it.name.clone(),
-                generation: it.generation,
-                lingering: it.lingering,
-                idle: it.idle,
-                passive: it.passive,
-            })
-            .collect()
+        self.sessions_of(user).map(|(_, it)| it.view()).collect()
     }
 
     /// A session connects, or connects again (rules 3, 4, 5).
     pub fn connect(&mut self, now: Time, joining: &Joining<'_>) -> Connected {
         let user = self.intern(joining.user);
         let mode_changed = joining.mode.is_some_and(|choice| self.weigh(now, user, choice));
-        self.generation += 1;
-        let generation = self.generation;
+        let generation = joining.generation.unwrap_or(self.generation + 1);
+        self.generation = self.generation.max(generation);
         let session = match self.session(user, joining.session) {
             Some(id) => {
                 let row = self.sessions.get_mut(id.0).expect("found above");

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use greendot_protocol::limits::NOTE_BYTES;
 use greendot_protocol::{CloseCode, Mode, Time};
 
-use super::{ConnId, Ending, Node};
-use crate::core::directory::UserId;
+use super::output::Answer;
+use super::shared::{Shared, Then};
+use super::{ConnId, Ending, Node, Output};
+use crate::core::directory::{Record, UserId};
 use crate::core::gate::{Glimpse, Sight};
+use crate::store::{Report, Request};
 
 /// A connect or a wish that was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +32,13 @@ pub struct NoteTooLong;
 impl Node {
     /// The user's own choice of how to appear; it works with no session too.
     pub fn set_mode(&mut self, now: Time, user: &str, mode: Mode) {
+        if self.shared.is_some() {
+            self.share_mode(now, &user.into(), mode);
+            if self.directory.find(user).is_none() {
+                // No session of the user is here.
+                return;
+            }
+        }
         let (id, change) = self.directory.set_mode(now, user, mode);
         if let Some(change) = change {
             self.publish(now, id, change);
@@ -45,6 +55,10 @@ impl Node {
         if note.len() > NOTE_BYTES {
             return Err(NoteTooLong);
         }
+        if self.shared.is_some() {
+            self.share_note(now, &user.into(), note.into());
+            return Ok(());
+        }
         let (id, change) = self.directory.set_note(user, note);
         self.publish(now, id, change);
         Ok(())
@@ -53,21 +67,94 @@ impl Node {
     /// The account or its tokens are no longer good: its sessions, connections and watches end,
     /// and none opens until [`Self::reinstate`].
     pub fn revoke(&mut self, now: Time, user: &str) {
+        if self.shared.is_some() {
+            self.share_revoke(now, &user.into(), true);
+            let Some(id) = self.directory.find(user) else { return };
+            for lease in self.leases_of(id) {
+                self.forget_seat(lease);
+                self.end(now, lease, Ending::Code(CloseCode::Revoked));
+            }
+            return;
+        }
         let id = self.directory.revoke(user);
         for lease in self.leases_of(id) {
             self.end(now, lease, Ending::Code(CloseCode::Revoked));
         }
     }
 
+    /// Shuts down politely: every connection is closed with `drain`, and its session lingers until
+    /// it has come back elsewhere.
+    pub fn drain(&mut self, now: Time) {
+        for conn in self.conn_ids() {
+            self.hang_up(now, conn, CloseCode::Drain);
+        }
+    }
+
     /// Takes a revocation back.
-    pub fn reinstate(&mut self, user: &str) {
+    pub fn reinstate(&mut self, now: Time, user: &str) {
+        if self.shared.is_some() {
+            return self.share_revoke(now, &user.into(), false);
+        }
         self.directory.reinstate(user);
     }
 
-    /// One look at a user, as `viewer` may see it.
+    /// One look at some users, as `viewer` may see them; [`Output::Answer`] brings it under the
+    /// number `ask`. With a shared store, the store is asked.
+    pub fn ask(&mut self, now: Time, ask: u64, viewer: &str, users: &[&str]) {
+        let users: Vec<Arc<str>> = users.iter().map(|&it| it.into()).collect();
+        if self.shared.as_ref().is_some_and(|it| !it.is_lost()) {
+            let then = Then::Asked { ask, viewer: viewer.into(), users: users.clone() };
+            self.submit(now, Request::Read { users }, then);
+            return;
+        }
+        let answers = users
+            .iter()
+            .map(|user| self.read(viewer, user, |glimpse| Answer::new(user, &glimpse)))
+            .collect();
+        self.outputs.push_back(Output::Answer { ask, users: answers });
+    }
+
+    /// The store has answered an ask, or cannot: then users are as far as this node knows them.
+    pub(super) fn answer_ask(
+        &mut self,
+        now: Time,
+        ask: u64,
+        viewer: &str,
+        users: &[Arc<str>],
+        reports: &[Report],
+    ) {
+        let warming = self.watches.is_warming();
+        let lost = self.shared.as_ref().is_some_and(Shared::is_lost);
+        let answers = users
+            .iter()
+            .map(|user| {
+                let sight = if *viewer == **user { Sight::Own } else { Sight::Public };
+                if lost {
+                    return self.read(viewer, user, |glimpse| Answer::new(user, &glimpse));
+                }
+                match reports.iter().find(|it| it.user == *user) {
+                    Some(report) => {
+                        let record = Record::of(now, report);
+                        Answer::new(user, &Glimpse::of(&record, sight, warming))
+                    }
+                    None => Answer::new(user, &Glimpse::of_nobody(warming)),
+                }
+            })
+            .collect();
+        self.outputs.push_back(Output::Answer { ask, users: answers });
+    }
+
+    /// One look at a user, as `viewer` may see it and as far as this node knows: with a shared
+    /// store, users whom nobody here watches are unknown.
     pub fn read<R>(&self, viewer: &str, user: &str, with: impl FnOnce(Glimpse<'_>) -> R) -> R {
         let warming = self.watches.is_warming();
         let sight = if viewer == user { Sight::Own } else { Sight::Public };
+        if self.shared.is_some() {
+            let record = self.watches.record(user);
+            let glimpse =
+                record.map_or_else(Glimpse::unknown, |it| Glimpse::of(it, sight, warming));
+            return with(glimpse);
+        }
         match self.directory.find(user) {
             Some(id) => with(Glimpse::of(self.directory.record(id), sight, warming)),
             None => with(Glimpse::of_nobody(warming)),

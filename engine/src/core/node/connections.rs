@@ -78,6 +78,10 @@ pub(super) struct Conn {
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     pub(super) welcome: bool,
+    /// Whether the welcome has been said, or waits.
+    pub(super) welcomed: bool,
+    /// Whether the node's word may be old has changed.
+    pub(super) stale: bool,
     pub(super) mode: bool,
     /// Only the latest beat is answered: it proves what the earlier ones would.
     pub(super) beat_answer: Option<u8>,
@@ -117,9 +121,11 @@ impl Node {
                 passive: connect.passive,
                 idle: connect.report.idle,
                 mode: connect.report.mode,
+                generation: None,
             },
         );
-        let before = self.release_lease(connected.session);
+        let before = self.release_lease(now, connected.session);
+        let alone = self.shared.is_none();
         let conn = ConnId(self.conns.insert(Conn {
             user: connected.user,
             name: Arc::clone(self.directory.name(connected.user)),
@@ -128,7 +134,7 @@ impl Node {
             viewer: None,
             generation: connected.generation,
             token_until: connect.token_until,
-            waiting: Waiting { welcome: true, ..Waiting::default() },
+            waiting: Waiting { welcome: alone, welcomed: alone, ..Waiting::default() },
         }));
         let idle_after = connect.report.idle_after.unwrap_or(self.settings.idle_after);
         let lease = self.leases.insert(now, connected.session, conn, idle_after);
@@ -148,7 +154,12 @@ impl Node {
         if let Some(at) = connect.token_until {
             self.tokens.insert((at, conn));
         }
-        self.wake(conn);
+        if alone {
+            self.wake(conn);
+        } else {
+            // Welcome once the store has taken it.
+            self.seat_connects(now, lease, connect.report.idle, connect.report.mode);
+        }
         self.publish(now, connected.user, connected.change);
         if connected.mode_changed {
             self.tell_mode(connected.user, Some(conn));
@@ -162,6 +173,7 @@ impl Node {
         let Some(gone) = self.conns.remove(conn.0) else { return };
         if let Some(viewer) = gone.viewer {
             self.watches.close(viewer);
+            self.unload(now);
         }
         if let Some(at) = gone.token_until {
             self.tokens.remove(&(at, conn));
@@ -187,38 +199,48 @@ impl Node {
         }
         self.directory.linger(session);
         self.leases.arm(lease);
+        self.seat_lingers(now, lease);
     }
 
     /// Ends the session that a lease kept, and its connection with it if it still has one.
     pub(super) fn end(&mut self, now: Time, lease: LeaseId, ending: Ending) {
+        let name = self.shared.as_ref().and_then(|_| self.session_name(lease));
         let Some(gone) = self.leases.remove(lease) else { return };
+        if let Some(name) = name {
+            self.seat_ends(now, lease, name, gone.heard);
+            self.forget_seat(lease);
+        }
         self.set_lease_of(gone.session, None);
         if let Some(conn) = gone.conn {
-            self.close(conn, ending);
+            self.close(now, conn, ending);
         }
         let Some(user) = self.directory.user_of(gone.session) else { return };
         let change = self.directory.end(gone.session, gone.heard);
         self.publish(now, user, change);
     }
 
-    /// Closes a connection; nothing it says has any effect from now on.
-    pub(super) fn close(&mut self, conn: ConnId, code: Ending) {
+    /// Closes a connection, unless that has been done; nothing it says has any effect from now on.
+    pub(super) fn close(&mut self, now: Time, conn: ConnId, code: Ending) {
         let Some(row) = self.conns.get_mut(conn.0) else { return };
-        row.lease = None;
+        if row.lease.take().is_none() {
+            return;
+        }
         if let Some(viewer) = row.viewer.take() {
             self.watches.close(viewer);
+            self.unload(now);
         }
         self.outputs.push_back(Output::Close { conn, code, retry_after: Span::ZERO });
     }
 
     /// Takes the lease of a session that connects anew (rule 4): its old connection, if it still
     /// has one, is closed. Returns whether the session was idle.
-    fn release_lease(&mut self, session: SessionId) -> Option<Idle> {
+    fn release_lease(&mut self, now: Time, session: SessionId) -> Option<Idle> {
         let lease = self.lease_of(session)?;
         self.set_lease_of(session, None);
         let gone = self.leases.remove(lease)?;
+        self.forget_seat(lease);
         if let Some(old) = gone.conn {
-            self.close(old, Ending::Code(CloseCode::Replaced));
+            self.close(now, old, Ending::Code(CloseCode::Replaced));
         }
         Some(gone.idle)
     }
@@ -236,11 +258,15 @@ impl Node {
             if let Some(row) = lease.and_then(|it| self.leases.get_mut(it)) {
                 row.conn = None;
             }
-            self.close(conn, Ending::Code(CloseCode::TokenExpired));
+            self.close(now, conn, Ending::Code(CloseCode::TokenExpired));
             if let Some(lease) = lease {
                 self.linger(now, lease);
             }
         }
+    }
+
+    pub(super) fn conn_ids(&self) -> Vec<ConnId> {
+        self.conns.iter().map(|(id, _)| ConnId(id)).collect()
     }
 
     pub(super) fn lease_of(&self, session: SessionId) -> Option<LeaseId> {

@@ -13,6 +13,10 @@ const ERRORS_WAITING: usize = 64;
 /// Watch frames that may wait for their snapshots.
 const REQUESTS_WAITING: usize = 256;
 
+/// Watches in them, those included that a later frame took back: a client that takes no answers
+/// cannot fill the memory with questions.
+const ENTRIES_WAITING: usize = 16 * WATCHES;
+
 impl Node {
     /// A frame has arrived. From a connection that speaks for no session any more it has no effect
     /// (rule 4).
@@ -28,6 +32,7 @@ impl Node {
                     for &number in numbers {
                         self.watches.unwatch(viewer, number);
                     }
+                    self.unload(now);
                 }
             }
             ClientFrame::Mode(mode) => {
@@ -61,10 +66,9 @@ impl Node {
 
     /// A frame of a kind unknown here, or a pong, has arrived: a sign of life.
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
-        if let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) {
-            if self.leases.get(lease).is_some_and(|it| it.lingers_until.is_none()) {
-                self.leases.touch(now, lease);
-            }
+        let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) else { return };
+        if self.leases.get(lease).is_some_and(|it| it.lingers_until.is_none()) {
+            self.touch(now, lease);
         }
     }
 
@@ -80,12 +84,20 @@ impl Node {
     /// The newest generation has been heard: its deadline moves, and one that lingered while its
     /// connection still stood lives on.
     fn sign_of_life(&mut self, now: Time, lease: LeaseId) {
-        self.leases.touch(now, lease);
+        self.touch(now, lease);
         let Some(row) = self.leases.get_mut(lease) else { return };
         if row.lingers_until.take().is_some() {
             let session = row.session;
             self.directory.revive(session);
             self.leases.arm(lease);
+            self.seat_revives(now, lease);
+        }
+    }
+
+    fn touch(&mut self, now: Time, lease: LeaseId) {
+        let was_silent = self.leases.touch(now, lease);
+        if self.shared.is_some() {
+            self.seat_heard(now, lease, was_silent);
         }
     }
 
@@ -113,6 +125,9 @@ impl Node {
         let Some(user) = self.directory.user_of(session) else { return };
         let change = self.directory.set_idle(session, idle != Idle::No);
         self.publish(now, user, change);
+        if change.any() || self.shared.is_some() {
+            self.seat_idles(now, lease, idle != Idle::No);
+        }
     }
 
     fn on_watch(&mut self, now: Time, conn: ConnId, request: u32, users: &[WatchItem<'_>]) {
@@ -124,11 +139,14 @@ impl Node {
         let Some(row) = self.conns.get_mut(conn.0) else { return };
         let viewer = *row.viewer.get_or_insert_with(|| self.watches.open(conn));
         let name = row.name.clone();
-        if self.watches.requests_of(viewer) >= REQUESTS_WAITING {
+        if self.watches.requests_of(viewer) >= REQUESTS_WAITING
+            || self.watches.waiting(viewer) + users.len() > ENTRIES_WAITING
+        {
             self.hang_up(now, conn, CloseCode::TooFast);
             return;
         }
         self.watches.begin_request(viewer, request);
+        let mut fresh = Vec::new();
         for item in users {
             if item.user.is_empty() || item.user.len() > USER_BYTES {
                 let text = format!(
@@ -136,7 +154,9 @@ impl Node {
                     item.number,
                     item.user.len()
                 );
-                self.complain(now, conn, ErrorCode::BadUser, item.number, text);
+                if !self.complain(now, conn, ErrorCode::BadUser, item.number, text) {
+                    return;
+                }
                 continue;
             }
             if self.watches.watched_by(viewer) >= WATCHES
@@ -145,39 +165,57 @@ impl Node {
                 let text = format!(
                     "{WATCHES} users are watched already: unwatch some before watching others"
                 );
-                self.complain(now, conn, ErrorCode::TooManyWatches, item.number, text);
+                if !self.complain(now, conn, ErrorCode::TooManyWatches, item.number, text) {
+                    return;
+                }
                 continue;
             }
             let sight = if *item.user == *name { Sight::Own } else { Sight::Public };
-            let directory = &self.directory;
-            self.watches.watch(viewer, item.number, item.user, sight, || {
-                directory
-                    .find(item.user)
-                    .map(|user| directory.record(user).clone())
-                    .unwrap_or_default()
+            let (directory, alone) = (&self.directory, self.shared.is_none());
+            let new = self.watches.watch(viewer, item.number, item.user, sight, || {
+                // A shared store is asked; alone, the directory is right here.
+                alone.then(|| {
+                    let user = directory.find(item.user);
+                    user.map(|user| directory.record(user).clone()).unwrap_or_default()
+                })
             });
+            fresh.extend(new);
+        }
+        self.unload(now);
+        if self.shared.is_some() && !fresh.is_empty() {
+            self.load(now, fresh);
         }
         self.wake(conn);
     }
 
-    /// Something was not done; the connection goes on, unless its client never reads.
-    fn complain(&mut self, now: Time, conn: ConnId, code: ErrorCode, about: u32, text: String) {
-        let Some(row) = self.conns.get_mut(conn.0) else { return };
+    /// Something was not done; the connection goes on, unless its client never reads. Returns
+    /// whether it does.
+    fn complain(
+        &mut self,
+        now: Time,
+        conn: ConnId,
+        code: ErrorCode,
+        about: u32,
+        text: String,
+    ) -> bool {
+        let Some(row) = self.conns.get_mut(conn.0) else { return false };
         if row.waiting.errors.len() >= ERRORS_WAITING {
             self.hang_up(now, conn, CloseCode::TooFast);
-            return;
+            return false;
         }
         row.waiting.errors.push_back((code, about, text));
         self.wake(conn);
+        true
     }
 
-    /// Closes a connection that its session may come back from: the session lingers.
-    pub(super) fn hang_up(&mut self, now: Time, conn: ConnId, code: CloseCode) {
+    /// Closes a connection for a reason that its session has no part in (a broken frame, a drain):
+    /// the session lingers, as after a drop.
+    pub fn hang_up(&mut self, now: Time, conn: ConnId, code: CloseCode) {
         let lease = self.conns.get(conn.0).and_then(|it| it.lease);
         if let Some(row) = lease.and_then(|it| self.leases.get_mut(it)) {
             row.conn = None;
         }
-        self.close(conn, Ending::Code(code));
+        self.close(now, conn, Ending::Code(code));
         if let Some(lease) = lease {
             self.linger(now, lease);
         }

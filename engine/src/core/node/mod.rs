@@ -13,6 +13,7 @@ mod connections;
 mod frames;
 mod inspect;
 mod output;
+mod shared;
 mod sweep;
 mod transmit;
 
@@ -25,7 +26,8 @@ pub use self::app::Refusal;
 use self::connections::Conn;
 pub use self::connections::{ConnId, Connect, SelfReport};
 pub use self::inspect::{HeldSession, NodeCounts};
-pub use self::output::{Ending, Output, Transition};
+pub use self::output::{Answer, Ending, Output, Transition};
+use self::shared::Shared;
 use super::directory::{Change, Directory, UserId};
 use super::leases::{LeaseId, Leases, Periods};
 use super::slab::Slab;
@@ -61,6 +63,8 @@ pub struct Node {
     flush_at: Option<Time>,
     /// When the warm-up ends; none if it has.
     warm_until: Option<Time>,
+    /// What it takes to work with a shared store; none for a node that works alone.
+    shared: Option<Shared>,
 }
 
 impl Node {
@@ -83,6 +87,7 @@ impl Node {
             ttl: settings.ttl,
             ping_after: settings.beat.fraction(6, 5),
             sweep: settings.sweep,
+            silent_after: None,
         };
         Ok(Self {
             directory: Directory::new(epoch, generation, seed),
@@ -95,6 +100,7 @@ impl Node {
             sweep_at: now + settings.sweep,
             flush_at: None,
             warm_until: (start == Start::AfterLoss).then(|| now + settings.warmup()),
+            shared: None,
             settings,
         })
     }
@@ -106,7 +112,7 @@ impl Node {
 
     /// The epoch of this node's versions.
     pub fn epoch(&self) -> Epoch {
-        self.directory.epoch()
+        self.shared.as_ref().map_or_else(|| self.directory.epoch(), Shared::epoch)
     }
 
     /// The next output, if any waits.
@@ -117,13 +123,15 @@ impl Node {
     /// When [`Self::handle_timeout`] has something to do.
     pub fn deadline(&self) -> Time {
         let token = self.tokens.first().map_or(Time::MAX, |&(at, _)| at);
-        self.sweep_at.min(self.flush_at.unwrap_or(Time::MAX)).min(token)
+        let store = self.shared.as_ref().map_or(Time::MAX, Shared::deadline);
+        self.sweep_at.min(self.flush_at.unwrap_or(Time::MAX)).min(token).min(store)
     }
 
     /// Time has come: sweeps, flushes and ends tokens, as far as they are due.
     pub fn handle_timeout(&mut self, now: Time) {
         self.end_tokens(now);
         self.sweep(now);
+        self.store_timeout(now);
         if self.flush_at.is_some_and(|at| at <= now) {
             self.flush(now);
         }
@@ -131,7 +139,8 @@ impl Node {
 
     /// Tells watchers and the application what an operation changed.
     fn publish(&mut self, now: Time, user: UserId, change: Change) {
-        if !change.any() {
+        if !change.any() || self.shared.is_some() {
+            // With a shared store it is the store that decides, and says so.
             return;
         }
         let record = self.directory.record(user);

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use greendot_protocol::{CloseCode, Span, State, Version};
+use greendot_protocol::{CloseCode, Span, State, Time, Version};
 
 use super::ConnId;
+use crate::core::Glimpse;
+use crate::store::Request;
 
 /// What the driver is to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,8 +31,23 @@ pub enum Output {
         /// Come back no sooner than this; zero: as the client likes.
         retry_after: Span,
     },
-    /// What others see of a user has changed.
+    /// What others see of a user has changed. With a shared store, said by the one node whose
+    /// request changed it.
     Transition(Transition),
+    /// The answer to [`super::Node::ask`].
+    Answer {
+        /// The number that the ask was given.
+        ask: u64,
+        /// How the users stand, in the order of the ask.
+        users: Vec<Answer>,
+    },
+    /// Ask this of the shared store, in order; hand the reply to [`super::Node::handle_reply`].
+    Store {
+        /// The request's number.
+        number: u64,
+        /// The request.
+        request: Request,
+    },
 }
 
 /// How the engine ends a connection.
@@ -53,4 +70,31 @@ pub struct Transition {
     pub version: Version,
     /// The user's note, as seen with the state; empty if there is none.
     pub note: Arc<str>,
+}
+
+/// What the one who asked may see of a user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The user.
+    pub user: Arc<str>,
+    /// The state.
+    pub state: State,
+    /// The number of the latest change that may be seen.
+    pub version: Version,
+    /// When the user was last seen; only while offline.
+    pub seen: Option<Time>,
+    /// The user's note; empty if there is none.
+    pub note: Box<str>,
+}
+
+impl Answer {
+    pub(super) fn new(user: &Arc<str>, glimpse: &Glimpse<'_>) -> Self {
+        Self {
+            user: Arc::clone(user),
+            state: glimpse.state(),
+            version: glimpse.version(),
+            seen: glimpse.seen(),
+            note: glimpse.note().into(),
+        }
+    }
 }

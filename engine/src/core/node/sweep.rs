@@ -2,8 +2,10 @@
 
 use greendot_protocol::{CloseCode, Span, Time};
 
+use super::shared::Then;
 use super::{Ending, Node, Output};
 use crate::core::leases::{Due, Idle, LeaseId};
+use crate::store::Request;
 
 /// Leases looked at in one step, so that no step holds the core for long whatever is due. At some
 /// 300 ns for one that ends, well under 5 ms.
@@ -32,6 +34,7 @@ impl Node {
                     self.watches.end_warmup();
                     self.schedule_flush(now);
                 }
+                self.submit(now, Request::Sweep, Then::Nothing);
                 return;
             };
             self.act(now, lease, due);
@@ -47,16 +50,20 @@ impl Node {
     }
 
     fn act(&mut self, now: Time, lease: LeaseId, due: Option<Due>) {
+        let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
         match due {
             None => {}
+            // Nobody could renew anything for a while: nobody ends for it.
+            Some(Due::Expired | Due::Lingered) if spared => {}
+            Some(Due::Silent) => self.seat_is_silent(lease),
             Some(Due::Ping) => {
                 if let Some(conn) = self.leases.get(lease).and_then(|it| it.conn) {
                     self.outputs.push_back(Output::Ping(conn));
                 }
             }
             Some(Due::Idle) => self.set_idle(now, lease, Idle::Found),
-            Some(Due::Lingered) => self.end(now, lease, Ending::Code(CloseCode::Ended)),
-            Some(Due::Expired) => {
+            // A session that said `closing` may still have its connection, too.
+            Some(Due::Expired | Due::Lingered) => {
                 let Some(row) = self.leases.get_mut(lease) else { return };
                 match (row.conn, row.reading_since) {
                     (Some(conn), None) => {
@@ -70,25 +77,26 @@ impl Node {
         }
     }
 
-    /// The lease has run out, if it still has: the session ends, or lingers for `expiry_grace`
-    /// more (rule 2).
+    /// The lease has run out or has lingered long enough, if it still has: the session ends, or
+    /// lingers for `expiry_grace` more (rule 2).
     pub(super) fn expire(&mut self, now: Time, lease: LeaseId) {
         let Some(row) = self.leases.get_mut(lease) else { return };
         row.reading_since = None;
         let Some(row) = self.leases.get(lease) else { return };
         let deadline = self.leases.deadline(row);
-        if deadline > now {
+        if row.lingers_until.unwrap_or(deadline) > now {
             return;
         }
-        if self.settings.expiry_grace == Span::ZERO {
+        if row.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
             return self.end(now, lease, Ending::Code(CloseCode::Ended));
         }
         let Some(row) = self.leases.get_mut(lease) else { return };
         row.lingers_until = Some(deadline + self.settings.expiry_grace);
         let (session, conn) = (row.session, row.conn.take());
         self.directory.linger(session);
+        self.seat_lingers(now, lease);
         if let Some(conn) = conn {
-            self.close(conn, Ending::Code(CloseCode::Ended));
+            self.close(now, conn, Ending::Code(CloseCode::Ended));
         }
         self.leases.arm(lease);
     }

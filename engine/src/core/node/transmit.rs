@@ -2,6 +2,7 @@
 
 use greendot_protocol::{ServerFrame, Time, Welcome};
 
+use super::connections::Waiting;
 use super::{ConnId, Node};
 
 impl Node {
@@ -11,6 +12,14 @@ impl Node {
     pub fn transmit(&mut self, now: Time, conn: ConnId, emit: &mut dyn FnMut(&ServerFrame<'_>)) {
         let Some(row) = self.conns.get_mut(conn.0) else { return };
         let waiting = std::mem::take(&mut row.waiting);
+        row.waiting.welcomed = waiting.welcomed;
+        if !waiting.welcomed {
+            // Nothing goes before the welcome.
+            row.waiting = Waiting { told: false, ..waiting };
+            return;
+        }
+        let (epoch, stale) = (self.epoch(), self.is_stale());
+        let Some(row) = self.conns.get_mut(conn.0) else { return };
         let (mode, revision) = self.directory.mode(row.user);
         if waiting.welcome {
             let session = self.directory.session_name(row.session).unwrap_or_default();
@@ -25,20 +34,29 @@ impl Node {
                 idle_after,
                 session,
                 generation: row.generation,
-                epoch: self.directory.epoch(),
+                epoch,
                 mode,
                 revision,
                 ticket: "",
-                stale: false,
+                stale,
             }));
-        } else if waiting.mode {
-            emit(&ServerFrame::Mode { mode, revision });
+        } else {
+            if waiting.mode {
+                emit(&ServerFrame::Mode { mode, revision });
+            }
+            if waiting.stale && stale {
+                emit(&ServerFrame::Stale(true));
+            }
         }
         for (code, about, text) in &waiting.errors {
             emit(&ServerFrame::Error { code: *code, about: *about, text });
         }
         if let Some(viewer) = row.viewer {
-            self.watches.transmit(now, self.directory.epoch(), viewer, emit);
+            self.watches.transmit(now, epoch, viewer, emit);
+        }
+        if waiting.stale && !waiting.welcome && !stale {
+            // Good again only behind what made it good.
+            emit(&ServerFrame::Stale(false));
         }
         if let Some(number) = waiting.beat_answer {
             emit(&ServerFrame::BeatAnswer(number));

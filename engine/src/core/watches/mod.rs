@@ -7,6 +7,7 @@
 //! The versions that a watcher gets number what *it* was shown (rule 13). Most watches are shown
 //! just what the record holds; where one is not, it carries the difference as an offset.
 
+mod loading;
 mod subject;
 mod transmit;
 mod viewer;
@@ -34,6 +35,10 @@ pub(crate) struct Watches {
     /// Viewers with something marked, waiting for the tick.
     marked: Vec<ViewerId>,
     warming: bool,
+    /// The shared store cannot be asked: who is not loaded is shown as unknown.
+    blind: bool,
+    /// Users whom nobody watches any more.
+    forgotten: Vec<Arc<str>>,
 }
 
 /// One viewer's interest in one user.
@@ -92,6 +97,8 @@ impl Watches {
             viewers: Slab::default(),
             marked: Vec::new(),
             warming,
+            blind: false,
+            forgotten: Vec::new(),
         }
     }
 
@@ -113,26 +120,29 @@ impl Watches {
 
     /// Begins to show `user` to the viewer under `number`. What the viewer sees first is the
     /// snapshot for the request that was opened last. `record` is asked for only if nobody here
-    /// watches the user yet.
+    /// watches the user yet; if it gives none, the name is returned: it is to be loaded.
     pub(crate) fn watch(
         &mut self,
         viewer: ViewerId,
         number: u32,
         user: &str,
         sight: Sight,
-        record: impl FnOnce() -> Record,
-    ) {
+        record: impl FnOnce() -> Option<Record>,
+    ) -> Option<Arc<str>> {
         self.unwatch(viewer, number);
+        let mut fresh = None;
         let subject = match self.names.get(user) {
             Some(&id) => id,
             None => {
                 let name: Arc<str> = user.into();
-                let id = self.subjects.insert(Subject::new(Arc::clone(&name), record()));
+                let record = record();
+                fresh = record.is_none().then(|| Arc::clone(&name));
+                let id = self.subjects.insert(Subject::new(Arc::clone(&name), record));
                 self.names.insert(name, id);
                 id
             }
         };
-        let Some(row) = self.subjects.get_mut(subject) else { return };
+        let row = self.subjects.get_mut(subject)?;
         let place = row.watchers.len() as u32;
         let watch = self.watches.insert(Watch {
             viewer,
@@ -151,6 +161,7 @@ impl Watches {
                 watches.push(watch);
             }
         }
+        fresh
     }
 
     /// Ends the watch with this number, if there is one.
@@ -165,7 +176,7 @@ impl Watches {
     pub(crate) fn publish(&mut self, user: &str, record: &Record, change: Change) {
         let Some(&id) = self.names.get(user) else { return };
         let Some(subject) = self.subjects.get_mut(id) else { return };
-        subject.record.clone_from(record);
+        subject.record = Some(record.clone());
         for &watch in &subject.watchers {
             let Some(watch_row) = self.watches.get_mut(watch) else { continue };
             let concerned = match watch_row.sight {
@@ -203,15 +214,16 @@ impl Watches {
         let Some(gone) = self.watches.remove(watch) else { return };
         let Some(subject) = self.subjects.get_mut(gone.subject) else { return };
         subject.watchers.swap_remove(gone.place as usize);
-        if let Some(&moved) = subject.watchers.get(gone.place as usize) {
-            if let Some(row) = self.watches.get_mut(moved) {
-                row.place = gone.place;
-            }
+        if let Some(&moved) = subject.watchers.get(gone.place as usize)
+            && let Some(row) = self.watches.get_mut(moved)
+        {
+            row.place = gone.place;
         }
-        if subject.watchers.is_empty() {
-            if let Some(subject) = self.subjects.remove(gone.subject) {
-                self.names.remove(&subject.name);
-            }
+        if subject.watchers.is_empty()
+            && let Some(subject) = self.subjects.remove(gone.subject)
+        {
+            self.names.remove(&subject.name);
+            self.forgotten.push(subject.name);
         }
     }
 }

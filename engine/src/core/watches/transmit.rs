@@ -2,6 +2,7 @@
 
 use greendot_protocol::{Entry, Epoch, ServerFrame, Time, Version};
 
+use super::viewer::Request;
 use super::{Shown, Slab, Subject, ViewerId, Watch, Watches};
 use crate::core::gate::Glimpse;
 use crate::core::slab::Id;
@@ -16,18 +17,30 @@ impl Watches {
         emit: &mut dyn FnMut(&ServerFrame<'_>),
     ) {
         let Some(row) = self.viewers.get_mut(viewer.0) else { return };
-        let requests = std::mem::take(&mut row.requests);
+        if row.afresh {
+            let all: Vec<Id> = row.numbers.values().copied().collect();
+            if !can_show(&self.watches, &self.subjects, false, &all) {
+                // Nothing of an epoch before its snapshot.
+                return;
+            }
+            row.afresh = false;
+            row.dirty.clear();
+            let entries = first_sights(now, &mut self.watches, &self.subjects, self.warming, &all);
+            emit(&ServerFrame::Snapshot { epoch, request: 0, entries });
+        }
+        let blind = self.blind;
+        let (watches, subjects) = (&self.watches, &self.subjects);
+        let requests: Vec<Request> = row
+            .requests
+            .extract_if(.., |it| can_show(watches, subjects, blind, &it.watches))
+            .collect();
         let dirty = if row.released { std::mem::take(&mut row.dirty) } else { Vec::new() };
         row.released = false;
         for request in requests {
-            let entries = request
-                .watches
-                .iter()
-                .filter_map(|&id| show(now, &mut self.watches, &self.subjects, self.warming, id))
-                .map(|(entry, blank)| (!blank).then_some(entry))
-                .collect::<Vec<_>>();
-            let entries = entries.into_iter().flatten().collect();
-            emit(&ServerFrame::Snapshot { epoch, request: request.number, entries });
+            let Request { number, watches } = request;
+            let entries =
+                first_sights(now, &mut self.watches, &self.subjects, self.warming, &watches);
+            emit(&ServerFrame::Snapshot { epoch, request: number, entries });
         }
         let entries: Vec<Entry<'_>> = dirty
             .iter()
@@ -39,6 +52,36 @@ impl Watches {
     }
 }
 
+/// Whether a snapshot of these watches can be given: the shared store has said how their users
+/// stand, or cannot be asked.
+fn can_show(watches: &Slab<Watch>, subjects: &Slab<Subject>, blind: bool, ids: &[Id]) -> bool {
+    let is_loaded = |id: Id| {
+        let subject = watches.get(id).and_then(|it| subjects.get(it.subject));
+        subject.is_none_or(|it| it.record.is_some())
+    };
+    blind || ids.iter().all(|&id| is_loaded(id))
+}
+
+/// The entries of a snapshot: the first sight of each user, but for those of whom there is nothing
+/// to say.
+fn first_sights<'a>(
+    now: Time,
+    watches: &mut Slab<Watch>,
+    subjects: &'a Slab<Subject>,
+    warming: bool,
+    ids: &[Id],
+) -> Vec<Entry<'a>> {
+    ids.iter()
+        .filter_map(|&id| show(now, watches, subjects, warming, id))
+        .filter_map(|(entry, blank)| (!blank).then_some(entry))
+        .collect()
+}
+
+fn glimpse<'a>(subjects: &'a Slab<Subject>, watch: &Watch, warming: bool) -> Option<Glimpse<'a>> {
+    let record = &subjects.get(watch.subject)?.record;
+    Some(record.as_ref().map_or_else(Glimpse::unknown, |it| Glimpse::of(it, watch.sight, warming)))
+}
+
 /// The first sight of a user, and whether there is nothing to see.
 fn show<'a>(
     now: Time,
@@ -48,7 +91,7 @@ fn show<'a>(
     id: Id,
 ) -> Option<(Entry<'a>, bool)> {
     let watch = watches.get_mut(id)?;
-    let glimpse = Glimpse::of(&subjects.get(watch.subject)?.record, watch.sight, warming);
+    let glimpse = glimpse(subjects, watch, warming)?;
     watch.marked = false;
     watch.offset = 0;
     watch.shown = Shown::of(&glimpse, glimpse.version());
@@ -64,7 +107,7 @@ fn change<'a>(
     id: Id,
 ) -> Option<Entry<'a>> {
     let watch = watches.get_mut(id)?;
-    let glimpse = Glimpse::of(&subjects.get(watch.subject)?.record, watch.sight, warming);
+    let glimpse = glimpse(subjects, watch, warming)?;
     watch.marked = false;
     if !watch.shown.differs(&glimpse) {
         return None;

@@ -25,6 +25,8 @@ pub(super) struct Viewer {
     pub(super) marked: bool,
     /// Whether the tick has come since the first mark.
     pub(super) released: bool,
+    /// Everything is to be shown afresh: a new epoch has begun.
+    pub(super) afresh: bool,
 }
 
 /// A watch frame that waits for its snapshot.
@@ -43,6 +45,7 @@ impl Watches {
             dirty: Vec::new(),
             marked: false,
             released: false,
+            afresh: false,
         }))
     }
 

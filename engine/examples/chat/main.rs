@@ -1,0 +1,130 @@
+//! The backend of the demo: a small chat app for five people, with presence nested into it.
+//!
+//! For a developer's own machine: whoever asks as `ana` is ana, so it binds loopback only.
+
+mod messages;
+#[cfg(test)]
+mod tests;
+
+use std::future::IntoFuture;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum::extract::{DefaultBodyLimit, Query};
+use axum::http::StatusCode;
+use axum::routing::get;
+use axum::{Json, Router};
+use clap::Parser;
+use greendot_engine::core::Settings;
+use greendot_engine::protocol::Span;
+use greendot_engine::server::{DevAuth, Presence, no_delay};
+use serde::Deserialize;
+use tokio::sync::watch;
+use tower_http::services::ServeDir;
+
+/// Everybody there is.
+const PEOPLE: [&str; 5] = ["ana", "bo", "cy", "dee", "eli"];
+
+/// The demo's chat backend.
+#[derive(Debug, Parser)]
+struct Args {
+    /// The port; 0 takes any that is free.
+    #[arg(long, default_value_t = 4747)]
+    port: u16,
+    /// The address; loopback only, since nobody is asked for a password.
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    host: IpAddr,
+    /// The folder with the built page.
+    #[arg(long)]
+    assets: Option<PathBuf>,
+    /// After how many seconds without input a device counts as idle; 0: never.
+    #[arg(long, default_value_t = 600)]
+    idle_after: u64,
+}
+
+/// Whose view is asked for.
+#[derive(Debug, Deserialize)]
+struct Who {
+    user: String,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args = Args::parse();
+    if !args.host.is_loopback() {
+        return Err(format!("--host {} is not a loopback address: use 127.0.0.1", args.host).into());
+    }
+    // Short, so that a person can watch it work.
+    let settings = Settings {
+        beat: Span::from_secs(3),
+        ttl: Span::from_secs(12),
+        grace: Span::from_secs(3),
+        idle_after: Span::from_secs(args.idle_after),
+        ..Settings::default()
+    };
+    let presence = Presence::builder(DevAuth).settings(settings).build()?;
+    let (stop, stopped) = watch::channel(());
+    let mut app = api(stopped).nest("/presence", presence.router());
+    if let Some(assets) = &args.assets {
+        app = app.fallback_service(ServeDir::new(assets));
+    }
+    let listener = tokio::net::TcpListener::bind((args.host, args.port)).await?;
+    println!("listening on http://{}", listener.local_addr()?);
+    let (drained, stops) = tokio::sync::oneshot::channel::<()>();
+    let serving = axum::serve(no_delay(listener), app)
+        .with_graceful_shutdown(async move { _ = stops.await })
+        .into_future();
+    let stopping = async {
+        asked_to_stop().await;
+        // Ends the streams of messages, and tells the pages that this server goes.
+        drop(stop);
+        presence.drain(Duration::from_secs(2)).await;
+        drop(drained);
+        last_answers().await;
+    };
+    tokio::select! {
+        served = serving => served?,
+        () = stopping => {}
+    }
+    Ok(())
+}
+
+/// Gives answers under way a moment; a browser may hold a connection open that it never used.
+#[expect(clippy::disallowed_methods, reason = "a server's main is where waiting is done")]
+async fn last_answers() {
+    tokio::time::sleep(Duration::from_millis(500)).await;
+}
+
+/// What the page asks for; its streams end with `stopped`.
+fn api(stopped: watch::Receiver<()>) -> Router {
+    Router::new()
+        .route("/api/contacts", get(contacts))
+        .merge(messages::router(stopped))
+        .layer(DefaultBodyLimit::max(16 * 1024))
+}
+
+async fn contacts(Query(who): Query<Who>) -> Result<Json<Vec<&'static str>>, Refusal> {
+    known(&who.user)?;
+    Ok(Json(PEOPLE.into_iter().filter(|&it| it != who.user).collect()))
+}
+
+type Refusal = (StatusCode, String);
+
+fn known(user: &str) -> Result<&'static str, Refusal> {
+    PEOPLE.into_iter().find(|&it| it == user).ok_or_else(|| {
+        (StatusCode::BAD_REQUEST, format!("nobody here has that name; there are {PEOPLE:?}"))
+    })
+}
+
+/// Until Ctrl-C or SIGTERM.
+async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        },
+        Err(_) => _ = tokio::signal::ctrl_c().await,
+    }
+}

@@ -1,0 +1,97 @@
+//! The ready server: presence at `/presence`, one process, in memory.
+
+mod options;
+
+use std::error::Error;
+use std::future::IntoFuture;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::get;
+use clap::Parser;
+use greendot_engine::server::{DevAuth, Presence, no_delay};
+use tokio::sync::oneshot;
+use tracing::{info, warn};
+
+use options::Options;
+
+/// How long an HTTP answer may still take after that.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
+/// How long clients have to take their goodbye at a stop.
+const DRAIN: Duration = Duration::from_secs(3);
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    tracing_subscriber::fmt()
+        .with_max_level(options.log)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .init();
+    match run(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refused) => {
+            // Not by the log, which may be off.
+            eprintln!("greendot-server: {refused}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> Result<(), Box<dyn Error>> {
+    options.check()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(options))
+}
+
+async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
+    warn!(
+        "--dev: any client is whoever it says it is, no token is checked. For your own machine \
+         only, never for people's data"
+    );
+    let presence =
+        Presence::builder(DevAuth).settings(options.settings()).limits(options.limits()).build()?;
+    let app = Router::new()
+        .route("/", get("Greendot presence server. Open a WebSocket at /presence.\n"))
+        .nest("/presence", presence.router());
+    let listener = tokio::net::TcpListener::bind(options.listen)
+        .await
+        .map_err(|error| format!("cannot listen on {}: {error}", options.listen))?;
+    println!("listening on http://{}", listener.local_addr()?);
+    let (drained, stop) = oneshot::channel::<()>();
+    let serving = axum::serve(no_delay(listener), app)
+        .with_graceful_shutdown(async move { _ = stop.await })
+        .into_future();
+    tokio::select! {
+        served = serving => served?,
+        () = stopping(&presence, drained) => {}
+    }
+    Ok(())
+}
+
+/// Waits to be asked, tells the clients, and gives the last answers under way a moment.
+#[expect(clippy::disallowed_methods, reason = "the driver is where waiting is done")]
+async fn stopping(presence: &Presence, drained: oneshot::Sender<()>) {
+    asked_to_stop().await;
+    info!("stopping: {} connections are told so", presence.open_connections());
+    presence.drain(DRAIN).await;
+    drop(drained);
+    tokio::time::sleep(LAST_ANSWERS).await;
+}
+
+/// Until Ctrl-C, or SIGTERM where there is such a thing.
+async fn asked_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}

@@ -1,0 +1,141 @@
+//! The command line.
+
+use std::net::SocketAddr;
+
+use clap::Parser;
+use greendot_engine::core::Settings;
+use greendot_engine::protocol::Span;
+use greendot_engine::server::Limits;
+use tracing::level_filters::LevelFilter;
+
+/// Greendot presence server.
+#[derive(Debug, Parser)]
+#[command(version)]
+pub(crate) struct Options {
+    /// Address and port; port 0 takes any that is free.
+    #[arg(long, default_value = "127.0.0.1:4780", value_name = "ADDR")]
+    pub(crate) listen: SocketAddr,
+    /// Believe everybody: a client's token is its user name. Loopback only.
+    #[arg(long)]
+    pub(crate) dev: bool,
+    /// What to log: error, warn, info, debug, trace or off.
+    #[arg(long, default_value = "info", value_name = "LEVEL")]
+    pub(crate) log: LevelFilter,
+    /// How often a client shows a sign of life [default: 15].
+    #[arg(long, value_name = "SECONDS", value_parser = span)]
+    beat: Option<Span>,
+    /// How long a session lives after its last sign of life [default: 55].
+    #[arg(long, value_name = "SECONDS", value_parser = span)]
+    ttl: Option<Span>,
+    /// How long a session still counts after its connection ended [default: 10].
+    #[arg(long, value_name = "SECONDS", value_parser = span)]
+    grace: Option<Span>,
+    /// An extra wait after a session was silent for `ttl` [default: 0].
+    #[arg(long, value_name = "SECONDS", value_parser = span)]
+    expiry_grace: Option<Span>,
+    /// How often due sessions are looked for [default: 0.25].
+    #[arg(long, value_name = "SECONDS", value_parser = span)]
+    sweep: Option<Span>,
+    /// How long changes are gathered before they are sent [default: 0.02].
+    #[arg(long, value_name = "SECONDS", value_parser = span)]
+    tick: Option<Span>,
+    /// After how long without input a device counts as idle; 0: never [default: 600].
+    #[arg(long, value_name = "SECONDS", value_parser = span)]
+    idle_after: Option<Span>,
+    /// How long after a start unheard-of users are `unknown` [default: ttl + grace].
+    #[arg(long, value_name = "SECONDS", value_parser = span)]
+    warmup: Option<Span>,
+    /// Open connections; one more is told to come back later [default: 100000].
+    #[arg(long, value_name = "N")]
+    max_connections: Option<usize>,
+}
+
+impl Options {
+    /// Refuses what must not be served.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if !self.dev {
+            return Err("nobody here can check tokens yet: for your own machine start with --dev \
+                        (any client is whoever it says it is); for people, nest the engine's \
+                        router into your own app and check tokens by \
+                        greendot_engine::server::Authenticate"
+                .into());
+        }
+        if !self.listen.ip().is_loopback() {
+            return Err(format!(
+                "--dev takes any name for true, and {} can be reached from other machines: \
+                 listen on 127.0.0.1",
+                self.listen
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn settings(&self) -> Settings {
+        let default = Settings::default();
+        Settings {
+            beat: self.beat.unwrap_or(default.beat),
+            ttl: self.ttl.unwrap_or(default.ttl),
+            grace: self.grace.unwrap_or(default.grace),
+            expiry_grace: self.expiry_grace.unwrap_or(default.expiry_grace),
+            sweep: self.sweep.unwrap_or(default.sweep),
+            tick: self.tick.unwrap_or(default.tick),
+            idle_after: self.idle_after.unwrap_or(default.idle_after),
+            warmup: self.warmup.or(default.warmup),
+        }
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        let default = Limits::default();
+        Limits { connections: self.max_connections.unwrap_or(default.connections), ..default }
+    }
+}
+
+/// Seconds with decimals, to the millisecond.
+fn span(text: &str) -> Result<Span, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is no number of seconds"))?;
+    // Above a year nothing makes sense, and the conversion stays exact.
+    if !(0.0..=366.0 * 86_400.0).contains(&seconds) {
+        return Err(format!("{text} seconds is not between 0 and a year"));
+    }
+    Ok(Span::from_millis((seconds * 1000.0).round() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(args: &[&str]) -> Options {
+        let program = ["greendot-server"];
+        Options::try_parse_from(program.iter().chain(args)).unwrap()
+    }
+
+    #[test]
+    fn without_dev_it_refuses_to_start_and_says_what_to_do() {
+        let refused = options(&[]).check().unwrap_err();
+        assert!(refused.contains("--dev") && refused.contains("Authenticate"), "{refused}");
+    }
+
+    #[test]
+    fn dev_refuses_every_address_but_loopback() {
+        for address in ["0.0.0.0:80", "192.168.0.7:80", "[::]:80"] {
+            let refused = options(&["--dev", "--listen", address]).check().unwrap_err();
+            assert!(refused.contains(address), "{refused}");
+        }
+        for address in ["127.0.0.1:0", "127.1.2.3:80", "[::1]:80"] {
+            assert_eq!(options(&["--dev", "--listen", address]).check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn periods_are_seconds_with_decimals() {
+        let options = options(&["--dev", "--beat", "0.25", "--ttl=7.5", "--grace", "3"]);
+        let settings = options.settings();
+        assert_eq!(settings.beat, Span::from_millis(250));
+        assert_eq!(settings.ttl, Span::from_millis(7500));
+        assert_eq!(settings.grace, Span::from_secs(3));
+        assert_eq!(settings.sweep, Settings::default().sweep);
+        for wrong in ["-1", "x", "NaN", "1e30"] {
+            assert!(span(wrong).is_err(), "{wrong}");
+        }
+    }
+}

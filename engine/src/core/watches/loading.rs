@@ -1,0 +1,88 @@
+//! With a shared store: what is known of users comes from there, and may be out of reach.
+
+use std::sync::Arc;
+
+use greendot_protocol::Time;
+
+use super::Watches;
+use crate::core::directory::{Change, Record};
+use crate::core::node::ConnId;
+use crate::store::Report;
+
+impl Watches {
+    /// The users watched here.
+    pub(crate) fn subjects(&self) -> Vec<Arc<str>> {
+        self.subjects.iter().map(|(_, it)| Arc::clone(&it.name)).collect()
+    }
+
+    /// What is known of a user watched here.
+    pub(crate) fn record(&self, user: &str) -> Option<&Record> {
+        self.subjects.get(*self.names.get(user)?)?.record.as_ref()
+    }
+
+    /// Users whom nobody has watched any more since the last call.
+    pub(crate) fn take_forgotten(&mut self) -> Vec<Arc<str>> {
+        let mut forgotten = std::mem::take(&mut self.forgotten);
+        // Somebody may have come back to one of them.
+        forgotten.retain(|it| !self.names.contains_key(it));
+        forgotten
+    }
+
+    /// The store can, or cannot, be asked.
+    pub(crate) fn set_blind(&mut self, blind: bool) {
+        self.blind = blind;
+    }
+
+    /// A new epoch: nothing that is known is known any more, and every viewer is to be shown
+    /// everything afresh.
+    pub(crate) fn begin_epoch(&mut self) {
+        for (_, subject) in self.subjects.iter_mut() {
+            subject.record = None;
+        }
+        for (_, viewer) in self.viewers.iter_mut() {
+            viewer.afresh = true;
+        }
+    }
+
+    pub(crate) fn begin_warmup(&mut self) {
+        self.warming = true;
+    }
+
+    /// Whether the store has yet to say how some users stand.
+    pub(crate) fn is_loading(&self) -> bool {
+        self.subjects.iter().any(|(_, it)| it.record.is_none())
+    }
+
+    /// The store was asked about a user and said nothing: never heard of.
+    pub(crate) fn load_if_absent(&mut self, user: &str) {
+        if let Some(subject) = self.names.get(user).and_then(|&id| self.subjects.get_mut(id)) {
+            subject.record.get_or_insert_with(Record::default);
+        }
+    }
+
+    /// What the store says of a user, unless something newer is known.
+    pub(crate) fn take(&mut self, now: Time, report: &Report) {
+        let Some(known) = self.names.get(&report.user).and_then(|&id| self.subjects.get(id)) else {
+            return;
+        };
+        let record = Record::of(now, report);
+        let change = match &known.record {
+            Some(known) if record.changes() <= known.changes() => return,
+            Some(known) => {
+                Change { public: record.public != known.public, own: record.own != known.own }
+            }
+            // Whoever was shown that it is unknown is concerned.
+            None => Change { public: true, own: true },
+        };
+        self.publish(&report.user, &record, change);
+    }
+
+    /// Connections whose viewers wait for a snapshot.
+    pub(crate) fn waiting_conns(&self) -> Vec<ConnId> {
+        self.viewers
+            .iter()
+            .filter(|(_, it)| it.afresh || !it.requests.is_empty())
+            .map(|(_, it)| it.conn)
+            .collect()
+    }
+}

@@ -1,0 +1,160 @@
+//! How an engine is put together.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use greendot_protocol::Epoch;
+use thiserror::Error;
+use tokio::sync::{Notify, Semaphore, broadcast};
+
+use super::auth::AnyAuthenticate;
+use super::clock::Clock;
+use super::driver::Driver;
+use super::limits::Limits;
+use super::presence::{Presence, Shared};
+use super::upgrade::OVERFLOW;
+use crate::core::{Node, Settings, SettingsError, Start};
+
+/// Settings of an engine to be. See [`Presence::builder`].
+pub struct Builder {
+    authenticator: Box<dyn AnyAuthenticate>,
+    settings: Settings,
+    limits: Limits,
+    start: Start,
+    transitions: usize,
+}
+
+/// Why an engine could not be started.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The periods contradict each other.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// A limit is zero or too large to count to.
+    #[error("the limit {name} is {value}; it must be from 1 to {most}")]
+    Limit {
+        /// The field of [`Limits`].
+        name: &'static str,
+        /// Its value.
+        value: usize,
+        /// The most it can be.
+        most: usize,
+    },
+    /// There is no tokio runtime to run on.
+    #[error("no tokio runtime: build the engine inside one, as in a function under #[tokio::main]")]
+    NoRuntime,
+}
+
+impl Builder {
+    pub(super) fn new(authenticator: Box<dyn AnyAuthenticate>) -> Self {
+        Self {
+            authenticator,
+            settings: Settings::default(),
+            limits: Limits::default(),
+            start: Start::AfterLoss,
+            transitions: 1024,
+        }
+    }
+
+    /// The periods. Default: [`Settings::default`].
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// The bounds on what strangers can do. Default: [`Limits::default`].
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// What may be assumed of the time before. By default that somebody may have been there: users
+    /// not heard from are `unknown` until `ttl + grace` have passed. [`Start::Fresh`] is for the
+    /// first start ever, and for tests.
+    #[must_use]
+    pub fn start(mut self, start: Start) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// How many transitions a reader of [`Presence::transitions`] may fall behind. Default 1,024.
+    #[must_use]
+    pub fn transitions_buffer(mut self, transitions: usize) -> Self {
+        self.transitions = transitions;
+        self
+    }
+
+    /// Starts the engine on the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// If the settings or limits cannot work, or there is no runtime.
+    pub fn build(self) -> Result<Presence, BuildError> {
+        let limits = self.limits;
+        check("connections", limits.connections, u32::MAX as usize)?;
+        check("unauthenticated", limits.unauthenticated, Semaphore::MAX_PERMITS)?;
+        check("transitions_buffer", self.transitions, usize::MAX / 4)?;
+        self.settings.check()?;
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(BuildError::NoRuntime);
+        }
+        let clock = Clock::start();
+        let node = Node::new(
+            self.settings,
+            clock.now(),
+            Epoch(draw() as u32),
+            wall_clock_micros(),
+            draw(),
+            self.start,
+        )?;
+        let (transitions, _) = broadcast::channel(self.transitions);
+        Ok(Presence::new(Shared {
+            clock,
+            driver: Driver::start(clock, node, transitions.clone()),
+            authenticator: self.authenticator,
+            limits,
+            open: AtomicUsize::new(0),
+            ended: Notify::new(),
+            unauthenticated: Arc::new(Semaphore::new(limits.unauthenticated)),
+            overflow: Arc::new(Semaphore::new(OVERFLOW)),
+            transitions,
+        }))
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("settings", &self.settings)
+            .field("limits", &self.limits)
+            .field("start", &self.start)
+            .finish_non_exhaustive()
+    }
+}
+
+fn check(name: &'static str, value: usize, most: usize) -> Result<(), BuildError> {
+    if value == 0 || value > most {
+        return Err(BuildError::Limit { name, value, most });
+    }
+    Ok(())
+}
+
+/// A number that nobody can guess: it keys the hashes, and tells this start's epoch from others'.
+#[expect(clippy::disallowed_methods, reason = "the driver draws the seed that the core takes")]
+fn draw() -> u64 {
+    RandomState::new().hash_one(0u8)
+}
+
+/// Generations start here: above those of any earlier start, as long as fewer than a million
+/// sessions a second connected all along.
+#[expect(clippy::disallowed_methods, reason = "the driver is where time comes from")]
+fn wall_clock_micros() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(0)
+}

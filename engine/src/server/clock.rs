@@ -1,0 +1,45 @@
+//! The steady clock that the core is driven by.
+
+use greendot_protocol::Time;
+use tokio::time::{Duration, Instant, Sleep};
+
+/// Milliseconds since the driver started. It never runs back and knows no calendar (rule 11).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock(Instant);
+
+impl Clock {
+    #[expect(clippy::disallowed_methods, reason = "the driver is where time comes from")]
+    pub(super) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the driver is where time comes from")]
+    pub(super) fn now(self) -> Time {
+        let passed = Instant::now().saturating_duration_since(self.0);
+        Time::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    /// Waits until `at` has come.
+    #[expect(clippy::disallowed_methods, reason = "the driver is where waiting is done")]
+    pub(super) async fn reach(self, at: Time) {
+        // A deadline that never comes is looked at once a day.
+        let ahead = Duration::from_millis(at.as_millis())
+            .min(Duration::from_millis(self.now().as_millis()) + Duration::from_secs(24 * 3600));
+        tokio::time::sleep_until(self.0 + ahead).await;
+    }
+}
+
+/// Waits for `future`, but no longer than `limit`.
+pub(super) async fn timeout<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = future => Some(done),
+        () = sleep(limit) => None,
+    }
+}
+
+/// Wakes after `time`.
+#[expect(clippy::disallowed_methods, reason = "the driver is where waiting is done")]
+pub(super) fn sleep(time: Duration) -> Sleep {
+    tokio::time::sleep(time)
+}

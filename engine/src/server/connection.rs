@@ -1,0 +1,267 @@
+//! One connection's task.
+//!
+//! It reads before it does anything else, so that what has arrived counts before a deadline is
+//! acted upon (rule 1), and it writes in its own time: a reader that takes nothing holds up its own
+//! task alone. While a write is under way the task goes on reading, or the beats of a client with
+//! a slow downlink would count for nothing; it takes no further output from the core, where at most
+//! the newest state of each watched user waits (rule 14). What the task itself holds for a slow
+//! reader is what one transmit gave.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use greendot_protocol::{CloseCode, ServerFrame, Span, binary};
+use tokio::time::Sleep;
+use tracing::{debug, trace};
+
+use super::clock::{sleep, timeout};
+use super::driver::Seat;
+use super::hello::{Admitted, Turned, admit};
+use super::limits::Bucket;
+use super::mailbox::{CLOSE, PING, READ_FIRST, READY};
+use super::presence::Shared;
+use super::socket::{Incoming, NORMAL, Socket};
+use crate::core::Ending;
+
+/// How long a client has to take its close before the socket is dropped.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// After this long of finding nothing to read, nothing is there: the runtime has asked the kernel
+/// in between.
+const READ_OUT: Duration = Duration::from_millis(25);
+
+/// Runs a connection from its upgrade to its end.
+///
+/// `unauthenticated` is given back as soon as the connection's token has been checked.
+pub(super) async fn run(shared: Arc<Shared>, mut socket: Socket, unauthenticated: impl Send) {
+    let limits = &shared.limits;
+    let mut bucket = Bucket::full(shared.clock.now(), limits.frames_per_second, limits.burst);
+    let admitted = admit(&shared, &mut socket, &mut bucket).await;
+    drop(unauthenticated);
+    match admitted {
+        Ok(Admitted { seat, first }) => {
+            let mut connection = Connection {
+                shared: &shared,
+                socket,
+                seat,
+                bucket,
+                todo: 0,
+                writing: false,
+                read_out: None,
+            };
+            if let Leaving::Closed(ending, retry_after) = connection.serve(first).await {
+                connection.transmit_last();
+                farewell(&mut connection.socket, ending, retry_after).await;
+            }
+        }
+        Err(Turned::Away(code)) => turn_away(&mut socket, code, Span::ZERO).await,
+        Err(Turned::Gone) => {}
+    }
+}
+
+/// Closes a connection that never got a seat.
+pub(super) async fn turn_away(socket: &mut Socket, code: CloseCode, retry_after: Span) {
+    debug!(code = code.name(), "a connection was turned away");
+    farewell(socket, Ending::Code(code), retry_after).await;
+}
+
+struct Connection<'a> {
+    shared: &'a Shared,
+    socket: Socket,
+    seat: Seat,
+    bucket: Bucket,
+    /// Taken from the mailbox and not done yet.
+    todo: u8,
+    /// Whether the kernel has not yet taken all that was put into the socket.
+    writing: bool,
+    /// Set while the core waits to hear that everything has been read.
+    read_out: Option<Pin<Box<Sleep>>>,
+}
+
+enum Turn {
+    Came(Incoming),
+    Post,
+    ReadOut,
+    Broken(io::Error),
+}
+
+enum Leaving {
+    /// The client went.
+    Gone,
+    /// The core, or this task in its name, closes the connection.
+    Closed(Ending, Span),
+}
+
+impl Connection<'_> {
+    async fn serve(&mut self, first: Option<Incoming>) -> Leaving {
+        if let Some(leaving) = first.and_then(|incoming| self.take(incoming)) {
+            return leaving;
+        }
+        loop {
+            let leaving = match std::future::poll_fn(|cx| self.poll_turn(cx)).await {
+                Turn::Came(incoming) => self.take(incoming),
+                Turn::Post => self.act(),
+                Turn::ReadOut => {
+                    self.read_out = None;
+                    self.seat.with(|now, conn, node| node.handle_read(now, conn));
+                    None
+                }
+                Turn::Broken(error) => {
+                    trace!(%error, "a connection broke");
+                    Some(Leaving::Gone)
+                }
+            };
+            if let Some(leaving) = leaving {
+                return leaving;
+            }
+        }
+    }
+
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Turn> {
+        if self.writing {
+            match self.socket.poll_flush(cx) {
+                Poll::Ready(Ok(())) => self.writing = false,
+                Poll::Ready(Err(error)) => return Poll::Ready(Turn::Broken(error)),
+                Poll::Pending => {}
+            }
+        }
+        self.todo |= self.seat.mailbox.take(cx);
+        if self.todo & CLOSE != 0 {
+            // Before reading: nothing that comes now has any effect.
+            return Poll::Ready(Turn::Post);
+        }
+        if let Poll::Ready(incoming) = self.socket.poll_read(cx) {
+            return Poll::Ready(Turn::Came(incoming));
+        }
+        let writes = self.todo & (READY | PING) != 0 && !self.writing;
+        if writes || self.todo & READ_FIRST != 0 {
+            return Poll::Ready(Turn::Post);
+        }
+        if let Some(wait) = &mut self.read_out
+            && wait.as_mut().poll(cx).is_ready()
+        {
+            return Poll::Ready(Turn::ReadOut);
+        }
+        Poll::Pending
+    }
+
+    fn take(&mut self, incoming: Incoming) -> Option<Leaving> {
+        let now = self.shared.clock.now();
+        if incoming.weight().is_some_and(|it| !self.bucket.take(now, it)) {
+            return self.hang_up(CloseCode::TooFast);
+        }
+        match incoming {
+            Incoming::Frame(frame) => match binary::decode_client(&frame) {
+                Ok(Some(frame)) => {
+                    self.seat.with(|now, conn, node| node.handle_frame(now, conn, &frame));
+                    None
+                }
+                // A later version's frame: passed over, but a sign of life.
+                Ok(None) => self.sign_of_life(),
+                Err(error) => {
+                    debug!(%error, "a frame could not be read");
+                    self.hang_up(CloseCode::BadFrame)
+                }
+            },
+            Incoming::SignOfLife => self.sign_of_life(),
+            Incoming::Text | Incoming::Malformed => self.hang_up(CloseCode::BadFrame),
+            Incoming::TooLarge => self.hang_up(CloseCode::TooLarge),
+            Incoming::Gone => Some(Leaving::Gone),
+        }
+    }
+
+    fn sign_of_life(&self) -> Option<Leaving> {
+        self.seat.with(|now, conn, node| node.handle_pong(now, conn));
+        None
+    }
+
+    /// Does what was posted, as far as it can be done now.
+    fn act(&mut self) -> Option<Leaving> {
+        let todo = self.todo;
+        if todo & CLOSE != 0 {
+            let (ending, retry_after) = self.seat.mailbox.ending()?;
+            return Some(Leaving::Closed(ending, retry_after));
+        }
+        if todo & READ_FIRST != 0 {
+            self.todo &= !READ_FIRST;
+            self.read_out = Some(Box::pin(sleep(READ_OUT)));
+        }
+        if self.writing {
+            return None;
+        }
+        self.todo &= !(READY | PING);
+        let sent = if todo & READY != 0 { self.transmit() } else { Ok(()) };
+        let pinged = if todo & PING != 0 { self.socket.put_ping() } else { Ok(()) };
+        self.writing = true;
+        sent.and(pinged).is_err().then_some(Leaving::Gone)
+    }
+
+    fn transmit(&mut self) -> io::Result<()> {
+        // Encoded under the lock, since the frames borrow from the core; written after it.
+        let mut frames = Vec::new();
+        self.seat.with(|now, conn, node| {
+            node.transmit(now, conn, &mut |frame| frames.push(encode(frame)));
+        });
+        frames.into_iter().try_for_each(|frame| self.socket.put(frame))
+    }
+
+    /// Before a close: what waits for the client is sent, if it is not behind with its reading.
+    fn transmit_last(&mut self) {
+        if !self.writing {
+            // If that fails, so will the close.
+            let _ = self.transmit();
+        }
+    }
+
+    /// The client did what it must not: its session lingers, its connection is closed.
+    fn hang_up(&self, code: CloseCode) -> Option<Leaving> {
+        debug!(code = code.name(), "a connection was closed");
+        self.seat.with(|now, conn, node| node.hang_up(now, conn, code));
+        Some(Leaving::Closed(Ending::Code(code), Span::ZERO))
+    }
+}
+
+fn encode(frame: &ServerFrame<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    binary::encode_server(frame, &mut out);
+    out
+}
+
+/// Says why, closes, and waits a moment for the client to take it: a socket dropped with unread
+/// bytes in it would take the close along.
+async fn farewell(socket: &mut Socket, ending: Ending, retry_after: Span) {
+    let (number, reason) = match ending {
+        Ending::Bye => (NORMAL, "bye"),
+        Ending::Code(code) => {
+            if retry_after != Span::ZERO {
+                let _ = socket.put(encode(&ServerFrame::Close { code, retry_after }));
+            }
+            (code.number(), code.name())
+        }
+    };
+    if socket.put_close(number, reason).is_err() {
+        return;
+    }
+    let _ = timeout(FAREWELL, async {
+        let mut unreadable = false;
+        std::future::poll_fn(|cx| {
+            if let Poll::Ready(Err(_)) = socket.poll_flush(cx) {
+                return Poll::Ready(());
+            }
+            while !unreadable {
+                match socket.poll_read(cx) {
+                    Poll::Ready(Incoming::Gone) => return Poll::Ready(()),
+                    Poll::Ready(Incoming::TooLarge | Incoming::Malformed) => unreadable = true,
+                    Poll::Ready(_) => {}
+                    Poll::Pending => break,
+                }
+            }
+            Poll::Pending
+        })
+        .await;
+    })
+    .await;
+}

@@ -1,0 +1,149 @@
+//! From the upgrade to a seat: the hello is read, its token checked.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::task::Poll;
+
+use futures_util::FutureExt;
+use greendot_protocol::limits::{SESSION_BYTES, TOKEN_BYTES};
+use greendot_protocol::{ClientFrame, CloseCode, Hello, Span, binary};
+use tracing::{debug, warn};
+
+use super::auth::{AuthError, Identity, Token};
+use super::clock::timeout;
+use super::driver::{Joining, Seat};
+use super::limits::Bucket;
+use super::presence::Shared;
+use super::socket::{Incoming, Socket};
+use crate::core::{Connect, SelfReport};
+
+/// A connection that may speak.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    pub(super) seat: Seat,
+    /// What had arrived already when the token's check was over.
+    pub(super) first: Option<Incoming>,
+}
+
+/// Why a connection got no seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turned {
+    /// Close it with this code.
+    Away(CloseCode),
+    /// It closed itself.
+    Gone,
+}
+
+/// Reads the hello, has its token checked and takes a seat.
+///
+/// While the token is checked nothing is read: what the client sends on meanwhile waits in the
+/// kernel and is read afterwards.
+pub(super) async fn admit(
+    shared: &Arc<Shared>,
+    socket: &mut Socket,
+    bucket: &mut Bucket,
+) -> Result<Admitted, Turned> {
+    let frame = timeout(shared.limits.hello_timeout, read_hello(shared, socket, bucket))
+        .await
+        .unwrap_or(Err(Turned::Away(CloseCode::HelloTimeout)))?;
+    let hello = match binary::decode_client(&frame) {
+        Ok(Some(ClientFrame::Hello(hello))) => hello,
+        _ => return Err(Turned::Away(CloseCode::BadFrame)),
+    };
+    if hello.token.is_empty() || hello.token.len() > TOKEN_BYTES {
+        return Err(Turned::Away(CloseCode::BadToken));
+    }
+    if hello.session.is_empty() || hello.session.len() > SESSION_BYTES {
+        return Err(Turned::Away(CloseCode::BadSession));
+    }
+    let identity = check(shared, Token::new(hello.token)).await.map_err(Turned::Away)?;
+    // A client that left meanwhile was never there.
+    let first = std::future::poll_fn(|cx| {
+        Poll::Ready(match socket.poll_read(cx) {
+            Poll::Ready(incoming) => Some(incoming),
+            Poll::Pending => None,
+        })
+    })
+    .await;
+    if first == Some(Incoming::Gone) {
+        return Err(Turned::Gone);
+    }
+    let seat = shared.driver.seat(&joining(&hello, &identity)).map_err(Turned::Away)?;
+    Ok(Admitted { seat, first })
+}
+
+/// The first frame of a kind known here.
+async fn read_hello(
+    shared: &Shared,
+    socket: &mut Socket,
+    bucket: &mut Bucket,
+) -> Result<axum::body::Bytes, Turned> {
+    loop {
+        let incoming = std::future::poll_fn(|cx| socket.poll_read(cx)).await;
+        if incoming.weight().is_some_and(|it| !bucket.take(shared.clock.now(), it)) {
+            return Err(Turned::Away(CloseCode::TooFast));
+        }
+        match incoming {
+            Incoming::Frame(frame) => match binary::decode_client(&frame) {
+                Ok(Some(_)) => return Ok(frame),
+                Ok(None) => {}
+                Err(error) => {
+                    debug!(%error, "the first frame could not be read");
+                    return Err(Turned::Away(CloseCode::BadFrame));
+                }
+            },
+            Incoming::SignOfLife => {}
+            Incoming::Text | Incoming::Malformed => {
+                return Err(Turned::Away(CloseCode::BadFrame));
+            }
+            Incoming::TooLarge => return Err(Turned::Away(CloseCode::TooLarge)),
+            Incoming::Gone => return Err(Turned::Gone),
+        }
+    }
+}
+
+/// Asks the application, for as long as it may take and whatever becomes of it.
+async fn check(shared: &Shared, token: Token) -> Result<Identity, CloseCode> {
+    // The closure is called inside the guarded future: it may panic as well as what it returns.
+    let checked = async { shared.authenticator.check(token).await };
+    let guarded = AssertUnwindSafe(checked).catch_unwind();
+    match timeout(shared.limits.auth_timeout, guarded).await {
+        Some(Ok(Ok(identity))) => Ok(identity),
+        Some(Ok(Err(AuthError::BadToken))) => Err(CloseCode::BadToken),
+        Some(Ok(Err(AuthError::NotAllowed))) => Err(CloseCode::NotAllowed),
+        Some(Ok(Err(AuthError::CheckFailed(reason)))) => {
+            warn!(%reason, "a token could not be checked; its client will try again");
+            Err(CloseCode::CheckFailed)
+        }
+        Some(Err(_panic)) => {
+            warn!("the check of a token panicked; its client will try again");
+            Err(CloseCode::CheckFailed)
+        }
+        None => {
+            let limit = shared.limits.auth_timeout;
+            warn!(?limit, "the check of a token took too long; its client will try again");
+            Err(CloseCode::CheckFailed)
+        }
+    }
+}
+
+fn joining<'a>(hello: &Hello<'a>, identity: &'a Identity) -> Joining<'a> {
+    let secs = |secs: u32| Span::from_secs(u64::from(secs));
+    Joining {
+        connect: Connect {
+            user: identity.user(),
+            session: hello.session,
+            passive: hello.passive,
+            report: SelfReport {
+                idle: hello.idle,
+                input_age: hello.input_age_secs.map(secs),
+                idle_after: hello.idle_after_secs.map(secs),
+                mode: hello.mode,
+            },
+            token_until: None,
+        },
+        token_for: identity
+            .time_left()
+            .map(|left| Span::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))),
+    }
+}

@@ -1,0 +1,131 @@
+//! What one process takes on, and how fast.
+
+use std::time::Duration;
+
+use greendot_protocol::{Span, Time};
+
+/// Bounds on what strangers can make a server hold or do. Sizes of frames and names are the
+/// protocol's ([`greendot_protocol::limits`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Open connections. One more is closed with `full`. Default 100,000; mind the process's
+    /// limit on descriptors.
+    pub connections: usize,
+    /// Connections whose token has not been checked yet. One more is closed with `full`. Default
+    /// 2,000.
+    pub unauthenticated: usize,
+    /// How long a connection may take to say hello, else it is closed with `hello_timeout`.
+    /// Default 10 s.
+    pub hello_timeout: Duration,
+    /// How long the check of a token may take, else the connection is closed with `check_failed`.
+    /// Default 10 s.
+    pub auth_timeout: Duration,
+    /// Frames a second that one connection may send in the long run, else it is closed with
+    /// `too_fast`. A frame counts as one, and one more for every 512 bytes of it. Default 100: a
+    /// page that watches who is on screen sends some with each picture while it is scrolled.
+    pub frames_per_second: u32,
+    /// Frames that it may send at once. Default 1,000.
+    pub burst: u32,
+    /// How long a client that is told to come back later (`full`) is asked to wait. Default 10 s.
+    pub full_retry_after: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 100_000,
+            unauthenticated: 2_000,
+            hello_timeout: Duration::from_secs(10),
+            auth_timeout: Duration::from_secs(10),
+            frames_per_second: 100,
+            burst: 1_000,
+            full_retry_after: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A bucket that fills with time and pays for frames. In thousandths of a frame, so that
+/// milliseconds count exactly.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket {
+    level: u64,
+    at: Time,
+    per_second: u64,
+    size: u64,
+}
+
+const FRAME: u64 = 1000;
+
+/// Bytes that weigh as much as one more frame: a watch of many users is more work than a beat.
+const WEIGHT: usize = 512;
+
+impl Bucket {
+    pub(super) fn full(now: Time, per_second: u32, burst: u32) -> Self {
+        let size = u64::from(burst.max(1)) * FRAME;
+        Self { level: size, at: now, per_second: u64::from(per_second), size }
+    }
+
+    /// Pays for a frame of `bytes`; false if there is not enough for it. One heavier than a whole
+    /// burst empties a full bucket and passes: the protocol limits how heavy it is.
+    pub(super) fn take(&mut self, now: Time, bytes: usize) -> bool {
+        let passed: Span = now.since(self.at);
+        self.at = self.at.max(now);
+        // Frames a second are thousandths of a frame a millisecond.
+        let gained = passed.as_millis().saturating_mul(self.per_second);
+        self.level = self.level.saturating_add(gained).min(self.size);
+        let weight = (FRAME + (bytes / WEIGHT) as u64 * FRAME).min(self.size);
+        match self.level.checked_sub(weight) {
+            Some(left) => {
+                self.level = left;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::from_millis(millis)
+    }
+
+    #[test]
+    fn a_burst_passes_and_the_next_frame_does_not() {
+        let mut bucket = Bucket::full(at(0), 10, 3);
+        assert_eq!([(); 4].map(|()| bucket.take(at(0), 4)), [true, true, true, false]);
+    }
+
+    #[test]
+    fn room_comes_back_at_the_rate() {
+        let mut bucket = Bucket::full(at(0), 10, 1);
+        assert!(bucket.take(at(0), 4));
+        assert!(!bucket.take(at(99), 4));
+        assert!(bucket.take(at(100), 4));
+        // However long it was: no more than the burst.
+        assert!(bucket.take(at(1_000_000), 4));
+        assert!(!bucket.take(at(1_000_000), 4));
+    }
+
+    #[test]
+    fn a_frame_stamped_before_the_last_one_gains_nothing() {
+        let mut bucket = Bucket::full(at(1000), 1000, 1);
+        assert!(bucket.take(at(1000), 4));
+        assert!(!bucket.take(at(0), 4));
+        assert!(!bucket.take(at(1000), 4));
+    }
+
+    #[test]
+    fn a_heavy_frame_counts_for_several() {
+        let mut bucket = Bucket::full(at(0), 10, 5);
+        assert!(bucket.take(at(0), 511));
+        assert!(bucket.take(at(0), 512));
+        assert!(!bucket.take(at(0), 1024));
+        assert!(bucket.take(at(0), 512));
+        // Heavier than a full bucket.
+        assert!(!bucket.take(at(499), 32 * 1024));
+        assert!(bucket.take(at(500), 32 * 1024));
+    }
+}

@@ -1,0 +1,237 @@
+//! The handle that an application holds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::any;
+use greendot_protocol::limits::NOTE_BYTES;
+use greendot_protocol::{Mode, State};
+use thiserror::Error;
+use tokio::sync::{Notify, Semaphore, broadcast};
+
+use super::auth::{AnyAuthenticate, Authenticate};
+use super::builder::Builder;
+use super::clock::{Clock, timeout};
+use super::driver::Driver;
+use super::limits::Limits;
+use super::transitions::Transitions;
+use super::upgrade::upgrade;
+use crate::core::{NodeCounts, Transition};
+
+/// A presence engine that runs: the application's handle to it. Cheap to clone; the engine stops
+/// when the last handle, router and connection are gone.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), greendot_engine::server::BuildError> {
+/// use greendot_engine::server::{DevAuth, Presence};
+///
+/// let presence = Presence::builder(DevAuth).build()?;
+/// let app: axum::Router = axum::Router::new().nest("/presence", presence.router());
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Presence {
+    shared: Arc<Shared>,
+}
+
+/// What the handle, the router and the connections share.
+pub(super) struct Shared {
+    pub(super) clock: Clock,
+    pub(super) driver: Arc<Driver>,
+    pub(super) authenticator: Box<dyn AnyAuthenticate>,
+    pub(super) limits: Limits,
+    /// Open connections.
+    pub(super) open: AtomicUsize,
+    /// Told whenever one has ended.
+    pub(super) ended: Notify,
+    /// One permit a connection whose token has not been checked.
+    pub(super) unauthenticated: Arc<Semaphore>,
+    /// One permit a connection that is being turned away.
+    pub(super) overflow: Arc<Semaphore>,
+    pub(super) transitions: broadcast::Sender<Transition>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// What everybody may see of a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status {
+    /// The state.
+    pub state: State,
+    /// How long ago the user was last seen; only while offline, and none if never.
+    pub last_seen: Option<Duration>,
+    /// The user's note; empty if there is none, and while offline.
+    pub note: String,
+}
+
+/// One session of a user, as it really is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Session {
+    /// Its id.
+    pub id: String,
+    /// Tells the connects of one id apart; a later one is higher.
+    pub generation: u64,
+    /// Whether its connection has ended and it still counts.
+    pub lingering: bool,
+    /// Whether the person has not touched the device for a while.
+    pub idle: bool,
+    /// Whether it counts for nothing but itself.
+    pub passive: bool,
+    /// When it ends if nothing more is heard of it.
+    pub ends_in: Duration,
+}
+
+/// A note longer than the limit; the old one stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the note has {bytes} bytes; at most {NOTE_BYTES} are allowed: shorten it")]
+pub struct NoteTooLong {
+    /// Its length in bytes of UTF-8.
+    pub bytes: usize,
+}
+
+impl Presence {
+    /// Begins an engine that asks `authenticator` who a token's user is.
+    pub fn builder(authenticator: impl Authenticate) -> Builder {
+        Builder::new(Box::new(authenticator))
+    }
+
+    pub(super) fn new(shared: Shared) -> Self {
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The routes, to be nested into an application: the WebSocket is at the nested root.
+    pub fn router<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
+        Router::new().route("/", any(upgrade)).with_state(Arc::clone(&self.shared))
+    }
+
+    /// What everybody may see of a user now.
+    pub fn state(&self, user: &str) -> Status {
+        self.shared.driver.look(|now, node| {
+            node.read_public(user, |seen| Status {
+                state: seen.state(),
+                last_seen: seen.seen().map(|at| millis(now.since(at))),
+                note: seen.note().into(),
+            })
+        })
+    }
+
+    /// A user's sessions, live and lingering. Not for other users' eyes: it tells of the invisible.
+    pub fn sessions(&self, user: &str) -> Vec<Session> {
+        let held = self.shared.driver.look(|now, node| (now, node.sessions(user)));
+        let (now, held) = held;
+        held.into_iter()
+            .map(|it| Session {
+                id: it.view.session.into(),
+                generation: it.view.generation,
+                lingering: it.view.lingering,
+                idle: it.view.idle,
+                passive: it.view.passive,
+                ends_in: millis(it.deadline.since(now)),
+            })
+            .collect()
+    }
+
+    /// Chooses how a user appears, as the user could do it.
+    pub fn set_mode(&self, user: &str, mode: Mode) {
+        self.shared.driver.with(|now, node| node.set_mode(now, user, mode));
+    }
+
+    /// Sets a user's note; empty takes it away.
+    ///
+    /// # Errors
+    ///
+    /// If it is too long.
+    pub fn set_note(&self, user: &str, note: &str) -> Result<(), NoteTooLong> {
+        self.shared
+            .driver
+            .with(|now, node| node.set_note(now, user, note))
+            .map_err(|_| NoteTooLong { bytes: note.len() })
+    }
+
+    /// The account or its tokens are no longer good: the user's sessions end at once, their
+    /// connections are closed with `revoked`, and none opens until [`Self::reinstate`].
+    pub fn revoke(&self, user: &str) {
+        self.shared.driver.with(|now, node| node.revoke(now, user));
+    }
+
+    /// Takes a revocation back.
+    pub fn reinstate(&self, user: &str) {
+        self.shared.driver.with(|now, node| node.reinstate(now, user));
+    }
+
+    /// The changes of what others see of users, from now on: to push a notification, to write a
+    /// log. A reader that falls more than the builder's buffer behind is told how many it missed.
+    pub fn transitions(&self) -> Transitions {
+        Transitions::new(self.shared.transitions.subscribe())
+    }
+
+    /// How much the engine holds.
+    pub fn counts(&self) -> NodeCounts {
+        self.shared.driver.look(|_, node| node.counts())
+    }
+
+    /// Connections that are open: those being authenticated and those being closed included.
+    pub fn open_connections(&self) -> usize {
+        self.shared.open.load(Ordering::Relaxed)
+    }
+
+    /// Says goodbye to every connection with `drain`, so that clients go to another node or come
+    /// back later, and takes no more. Returns when all are gone, at most after `limit`.
+    pub async fn drain(&self, limit: Duration) {
+        self.shared.driver.drain();
+        let gone = async {
+            loop {
+                let ended = self.shared.ended.notified();
+                tokio::pin!(ended);
+                // Before the look, or an end right after it would be missed.
+                ended.as_mut().enable();
+                if self.open_connections() == 0 {
+                    return;
+                }
+                ended.await;
+            }
+        };
+        if timeout(limit, gone).await.is_none() {
+            let left = self.open_connections();
+            tracing::warn!(left, ?limit, "connections had not ended when the drain was over");
+        }
+    }
+}
+
+/// One connection's place among those that are allowed.
+#[derive(Debug)]
+pub(super) struct Place(Arc<Shared>);
+
+impl Place {
+    /// A place, if there is one left.
+    pub(super) fn take(shared: &Arc<Shared>) -> Option<Self> {
+        let limit = shared.limits.connections;
+        shared
+            .open
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |open| {
+                (open < limit).then_some(open + 1)
+            })
+            .ok()
+            .map(|_| Self(Arc::clone(shared)))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.ended.notify_waiters();
+    }
+}
+
+fn millis(span: greendot_protocol::Span) -> Duration {
+    Duration::from_millis(span.as_millis())
+}

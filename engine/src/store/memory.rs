@@ -1,0 +1,528 @@
+//! The shared store in memory.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use foldhash::quality::SeedableRandomState;
+use greendot_protocol::{Epoch, Span, Time};
+
+use super::Store;
+use super::messages::{
+    Claim, HeldBy, NodeId, Notice, Register, Reply, Report, Request, SessionName, Silent,
+};
+use crate::core::Settings;
+use crate::core::directory::{Change, Directory, Joining, SessionId, UserId};
+
+/// A store that no node has asked for this long has been out of reach for all of them: each asks
+/// once a second.
+const UNREACHED: Span = Span::from_millis(2_500);
+
+/// Sessions that one user may have at a time.
+const SESSIONS_OF_A_USER: usize = 256;
+
+/// What keeps a session alive in the store.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    claim: Claim,
+    connected: Time,
+    heard: Time,
+    passive: bool,
+    lingers_until: Option<Time>,
+    /// Covered by its node's lease; it has no deadline of its own.
+    covered: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct NodeRow {
+    renewed: Time,
+    /// Its sessions are not swept before: it was cut off, and could not renew them.
+    spared_until: Time,
+}
+
+/// How much the store holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Sessions.
+    pub sessions: usize,
+    /// Users to whom a node is subscribed.
+    pub subscribed: usize,
+}
+
+/// The shared store in memory.
+#[derive(Debug)]
+pub struct MemoryStore {
+    settings: Settings,
+    thin: bool,
+    directory: Directory,
+    seats: HashMap<SessionId, Seat, SeedableRandomState>,
+    /// Sessions with a deadline of their own, soonest first.
+    due: BTreeSet<(Time, SessionId)>,
+    /// Sessions that their node covers.
+    covered: BTreeMap<NodeId, BTreeSet<SessionId>>,
+    nodes: BTreeMap<NodeId, NodeRow>,
+    subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    notices: VecDeque<(NodeId, Notice)>,
+    warm_until: Option<Time>,
+    /// When any node last asked for anything.
+    reached: Time,
+    /// Nobody is swept before.
+    spared_until: Time,
+    /// Requests that wrote about a user: (when, user).
+    writes: Vec<(Time, Arc<str>)>,
+    /// Changes published: (when, user).
+    published: Vec<(Time, Arc<str>)>,
+}
+
+impl MemoryStore {
+    /// An empty store. `warming`: it has lost what it held, so that users not heard from are
+    /// unknown for a while. `thin`: nodes cover their sessions, in place of renewing each.
+    pub fn new(
+        settings: Settings,
+        thin: bool,
+        now: Time,
+        epoch: Epoch,
+        seed: u64,
+        warming: bool,
+    ) -> Self {
+        Self {
+            directory: Directory::new(epoch, now.as_millis(), seed),
+            seats: HashMap::with_hasher(SeedableRandomState::with_seed(
+                seed,
+                foldhash::SharedSeed::global_fixed(),
+            )),
+            due: BTreeSet::new(),
+            covered: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            subscribers: BTreeMap::new(),
+            notices: VecDeque::new(),
+            warm_until: warming.then(|| now + settings.warmup()),
+            reached: now,
+            spared_until: Time::ZERO,
+            writes: Vec::new(),
+            published: Vec::new(),
+            settings,
+            thin,
+        }
+    }
+
+    /// The users and sessions it holds.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// How much it holds.
+    pub fn counts(&self) -> Counts {
+        Counts { sessions: self.directory.session_count(), subscribed: self.subscribers.len() }
+    }
+
+    /// Requests that wrote about a user.
+    pub fn writes(&self) -> &[(Time, Arc<str>)] {
+        &self.writes
+    }
+
+    /// Changes published, each once for the whole cluster.
+    pub fn published(&self) -> &[(Time, Arc<str>)] {
+        &self.published
+    }
+
+    /// The node that holds a session.
+    pub fn holder(&self, session: SessionId) -> Option<NodeId> {
+        self.seats.get(&session).map(|it| it.claim.node)
+    }
+
+    /// When the session was last heard, as far as the store knows.
+    pub fn heard(&self, session: SessionId) -> Option<Time> {
+        self.seats.get(&session).map(|it| self.heard_of(it))
+    }
+
+    /// The effective deadline of a session: its own, or what its node's lease gives it.
+    pub fn deadline(&self, session: SessionId) -> Option<Time> {
+        self.seats.get(&session).map(|it| self.deadline_of(it))
+    }
+
+    fn deadline_of(&self, seat: &Seat) -> Time {
+        if let Some(until) = seat.lingers_until {
+            return until;
+        }
+        if seat.covered {
+            // Each covered session was heard within the beat before the node's lease was renewed.
+            self.renewed(seat) + self.settings.ttl - self.settings.beat
+        } else {
+            seat.heard + self.settings.ttl
+        }
+    }
+
+    fn renewed(&self, seat: &Seat) -> Time {
+        self.nodes.get(&seat.claim.node).map_or(seat.heard, |it| it.renewed.max(seat.heard))
+    }
+
+    /// Never later than it was: of a covered session it is only known that it was heard within the
+    /// beat before its node's last renewal.
+    fn heard_of(&self, seat: &Seat) -> Time {
+        if seat.covered {
+            seat.heard.max(self.renewed(seat) - self.settings.beat)
+        } else {
+            seat.heard
+        }
+    }
+
+    fn wrote(&mut self, now: Time, user: &Arc<str>) {
+        self.writes.push((now, Arc::clone(user)));
+    }
+
+    fn report(&self, now: Time, user: UserId) -> Report {
+        let record = self.directory.record(user);
+        Report {
+            user: Arc::clone(self.directory.name(user)),
+            public: record.public,
+            own: record.own,
+            note: Arc::clone(&record.note),
+            seen_ago: record.seen.map(|at| now.since(at)),
+            heard: record.heard,
+        }
+    }
+
+    /// Tells every node that subscribed to the user, once for the whole cluster.
+    fn publish(&mut self, now: Time, user: UserId, change: Change, turned: &mut Vec<Report>) {
+        if !change.any() {
+            return;
+        }
+        let report = self.report(now, user);
+        if change.public {
+            self.published.push((now, Arc::clone(&report.user)));
+        }
+        let epoch = self.directory.epoch();
+        for &node in self.subscribers.get(&report.user).into_iter().flatten() {
+            let report = report.clone();
+            self.notices.push_back((node, Notice::Changed { epoch, report }));
+        }
+        if change.public {
+            turned.push(report);
+        }
+    }
+
+    /// The session, if this connect of this node speaks for it.
+    fn claimed(&self, node: NodeId, name: &SessionName, seat: u64) -> Option<SessionId> {
+        let user = self.directory.find(&name.user)?;
+        let session = self.directory.session(user, &name.session)?;
+        let row = self.seats.get(&session)?;
+        (row.claim == Claim { node, seat }).then_some(session)
+    }
+
+    fn index(&mut self, session: SessionId) {
+        let Some(&seat) = self.seats.get(&session) else { return };
+        if seat.covered && seat.lingers_until.is_none() {
+            self.covered.entry(seat.claim.node).or_default().insert(session);
+        } else {
+            self.due.insert((self.deadline_of(&seat), session));
+        }
+    }
+
+    fn unindex(&mut self, session: SessionId) {
+        let Some(seat) = self.seats.get(&session) else { return };
+        self.due.remove(&(self.deadline_of(seat), session));
+        if let Some(of_node) = self.covered.get_mut(&seat.claim.node) {
+            of_node.remove(&session);
+            if of_node.is_empty() {
+                self.covered.remove(&seat.claim.node);
+            }
+        }
+    }
+
+    /// Changes a seat and keeps the indices right.
+    fn reseat(&mut self, session: SessionId, change: impl FnOnce(&mut Seat)) {
+        self.unindex(session);
+        if let Some(seat) = self.seats.get_mut(&session) {
+            change(seat);
+        }
+        self.index(session);
+    }
+
+    fn connect(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        register: &Register,
+        turned: &mut Vec<Report>,
+    ) -> HeldBy {
+        let name = &register.name;
+        if self.directory.is_revoked(&name.user) {
+            return HeldBy::Revoked;
+        }
+        let claim = Claim { node, seat: register.seat };
+        let connected = now - register.connected_ago;
+        let user = self.directory.find(&name.user);
+        let present = user.and_then(|it| self.directory.session(it, &name.session));
+        let before = present.and_then(|it| self.seats.get(&it).copied());
+        if before.is_some_and(|it| it.claim != claim && it.connected > connected) {
+            return HeldBy::Another;
+        }
+        if present.is_none()
+            && user.is_some_and(|it| self.directory.views(it).len() >= SESSIONS_OF_A_USER)
+        {
+            return HeldBy::Full;
+        }
+        if let Some(session) = present {
+            self.unindex(session);
+        }
+        // A session of before an outage goes on in its generation.
+        let same = before.is_none_or(|it| it.claim == claim);
+        let joined = self.directory.connect(
+            now,
+            &Joining {
+                user: &name.user,
+                session: &name.session,
+                passive: register.passive,
+                idle: register.idle,
+                mode: register.mode,
+                generation: register.generation.filter(|_| same),
+            },
+        );
+        let session = joined.session;
+        if register.lingers_for.is_some() {
+            self.directory.linger(session);
+        }
+        self.seats.insert(
+            session,
+            Seat {
+                claim,
+                connected,
+                heard: now - register.heard_ago,
+                passive: register.passive,
+                lingers_until: register.lingers_for.map(|it| now + it),
+                covered: self.thin,
+            },
+        );
+        self.index(session);
+        if let Some(old) = before.filter(|it| it.claim != claim) {
+            let notice = Notice::Replaced { seat: old.claim.seat };
+            self.notices.push_back((old.claim.node, notice));
+        }
+        self.wrote(now, &name.user);
+        self.publish(now, joined.user, joined.change, turned);
+        if joined.mode_changed {
+            self.tell_mode(joined.user);
+        }
+        HeldBy::You { generation: joined.generation, mode: joined.mode, revision: joined.revision }
+    }
+
+    fn tell_mode(&mut self, user: UserId) {
+        let (mode, revision) = self.directory.mode(user);
+        for session in self.directory.ids_of(user).collect::<Vec<_>>() {
+            if let Some(seat) = self.seats.get(&session) {
+                let notice = Notice::Mode { seat: seat.claim.seat, mode, revision };
+                self.notices.push_back((seat.claim.node, notice));
+            }
+        }
+    }
+
+    fn end(&mut self, now: Time, session: SessionId, heard: Time, turned: &mut Vec<Report>) {
+        self.unindex(session);
+        self.seats.remove(&session);
+        let Some(user) = self.directory.user_of(session) else { return };
+        let name = Arc::clone(self.directory.name(user));
+        self.wrote(now, &name);
+        let change = self.directory.end(session, heard);
+        self.publish(now, user, change, turned);
+    }
+
+    /// Ends what is due; whoever sweeps, each is ended once.
+    fn sweep(&mut self, now: Time, turned: &mut Vec<Report>) {
+        if now < self.spared_until {
+            return;
+        }
+        let mut ended: Vec<SessionId> =
+            self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, session)| *session).collect();
+        for (node, sessions) in &self.covered {
+            let renewed = self.nodes.get(node).map_or(Time::ZERO, |it| it.renewed);
+            if renewed + self.settings.ttl - self.settings.beat <= now {
+                // The node has died. Sessions that connected after its last renewal stay.
+                ended.extend(
+                    sessions.iter().filter(|it| {
+                        self.seats.get(it).is_some_and(|it| self.deadline_of(it) <= now)
+                    }),
+                );
+            }
+        }
+        for session in ended {
+            let Some(&seat) = self.seats.get(&session) else { continue };
+            let spared = self.nodes.get(&seat.claim.node).map_or(Time::ZERO, |it| it.spared_until);
+            if now < spared {
+                continue;
+            }
+            let heard = self.heard_of(&seat);
+            self.notices.push_back((seat.claim.node, Notice::Ended { seat: seat.claim.seat }));
+            self.end(now, session, heard, turned);
+        }
+        let keep = self.settings.ttl + self.settings.ttl;
+        let covered = &self.covered;
+        self.nodes.retain(|node, it| it.renewed + keep > now || covered.contains_key(node));
+    }
+
+    fn beat(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        away: Span,
+        silent: &[Silent],
+        heard: &[(SessionName, u64)],
+    ) {
+        let ttl = self.settings.ttl;
+        let row = self.nodes.entry(node).or_default();
+        row.renewed = now;
+        if away != Span::ZERO {
+            row.spared_until = now + ttl;
+        }
+        for it in silent {
+            if let Some(session) = self.claimed(node, &it.name, it.seat) {
+                let at = now - it.heard_ago;
+                self.wrote(now, &it.name.user);
+                self.reseat(session, |seat| {
+                    seat.covered = false;
+                    seat.heard = seat.heard.max(at);
+                });
+            }
+        }
+        for (name, seat) in heard {
+            if let Some(session) = self.claimed(node, name, *seat) {
+                self.wrote(now, &name.user);
+                let thin = self.thin;
+                self.reseat(session, |seat| seat.covered = thin);
+            }
+        }
+    }
+}
+
+impl Store for MemoryStore {
+    fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply {
+        let mut turned = Vec::new();
+        let mut reports = Vec::new();
+        let mut held = HeldBy::Nobody;
+        if let Request::Beat { away, .. } = request
+            && *away != Span::ZERO
+            && now.since(self.reached) >= UNREACHED
+        {
+            // No node could renew anything meanwhile: nobody is swept for one ttl (rule 10).
+            self.spared_until = now + self.settings.ttl;
+        }
+        self.reached = now;
+        if self.warm_until.is_some_and(|at| at <= now) {
+            self.warm_until = None;
+        }
+        match request {
+            Request::Connect(register) => held = self.connect(now, node, register, &mut turned),
+            Request::Renew(it) => match self.claimed(node, &it.name, it.seat) {
+                Some(session) => {
+                    self.wrote(now, &it.name.user);
+                    self.reseat(session, |seat| seat.heard = seat.heard.max(now - it.heard_ago));
+                }
+                None => held = HeldBy::Another,
+            },
+            Request::Linger { name, seat, lasts } => {
+                if let Some(session) = self.claimed(node, name, *seat) {
+                    self.wrote(now, &name.user);
+                    self.directory.linger(session);
+                    self.reseat(session, |seat| seat.lingers_until = Some(now + *lasts));
+                }
+            }
+            Request::Revive(it) => {
+                if let Some(session) = self.claimed(node, &it.name, it.seat) {
+                    self.wrote(now, &it.name.user);
+                    self.directory.revive(session);
+                    self.reseat(session, |seat| {
+                        seat.lingers_until = None;
+                        seat.heard = seat.heard.max(now - it.heard_ago);
+                    });
+                }
+            }
+            Request::SetIdle { name, seat, idle } => {
+                if let Some(session) = self.claimed(node, name, *seat) {
+                    self.wrote(now, &name.user);
+                    let change = self.directory.set_idle(session, *idle);
+                    if let Some(user) = self.directory.user_of(session) {
+                        self.publish(now, user, change, &mut turned);
+                    }
+                }
+            }
+            Request::End(it) => {
+                if let Some(session) = self.claimed(node, &it.name, it.seat) {
+                    self.end(now, session, now - it.heard_ago, &mut turned);
+                }
+            }
+            Request::SetMode { user, mode } => {
+                self.wrote(now, user);
+                let (id, change) = self.directory.set_mode(now, user, *mode);
+                if let Some(change) = change {
+                    self.publish(now, id, change, &mut turned);
+                    self.tell_mode(id);
+                }
+            }
+            Request::SetNote { user, note } => {
+                self.wrote(now, user);
+                let (id, change) = self.directory.set_note(user, note);
+                self.publish(now, id, change, &mut turned);
+            }
+            Request::Revoke { user, revoked } => {
+                self.wrote(now, user);
+                if *revoked {
+                    let id = self.directory.revoke(user);
+                    for session in self.directory.ids_of(id).collect::<Vec<_>>() {
+                        let Some(&seat) = self.seats.get(&session) else { continue };
+                        let notice = Notice::Revoked { seat: seat.claim.seat };
+                        self.notices.push_back((seat.claim.node, notice));
+                        let heard = self.heard_of(&seat);
+                        self.end(now, session, heard, &mut turned);
+                    }
+                } else {
+                    self.directory.reinstate(user);
+                }
+            }
+            Request::Subscribe { users } => {
+                for user in users {
+                    self.subscribers.entry(Arc::clone(user)).or_default().insert(node);
+                }
+                reports = self.read(now, users);
+            }
+            Request::Unsubscribe { users } => {
+                for user in users {
+                    if let Some(nodes) = self.subscribers.get_mut(user) {
+                        nodes.remove(&node);
+                        if nodes.is_empty() {
+                            self.subscribers.remove(user);
+                        }
+                    }
+                }
+            }
+            Request::Read { users } => reports = self.read(now, users),
+            Request::Beat { away, silent, heard } => self.beat(now, node, *away, silent, heard),
+            Request::Sweep => self.sweep(now, &mut turned),
+        }
+        Reply {
+            epoch: self.directory.epoch(),
+            warming: self.warm_until.map_or(Span::ZERO, |at| at.since(now)),
+            held,
+            reports,
+            turned,
+        }
+    }
+
+    fn poll_notice(&mut self) -> Option<(NodeId, Notice)> {
+        self.notices.pop_front()
+    }
+}
+
+impl MemoryStore {
+    /// How users stand; those never heard of are left out.
+    fn read(&self, now: Time, users: &[Arc<str>]) -> Vec<Report> {
+        users
+            .iter()
+            .filter_map(|user| self.directory.find(user))
+            .map(|id| self.report(now, id))
+            .collect()
+    }
+
+    /// Whether the session is passive.
+    pub fn is_passive(&self, session: SessionId) -> bool {
+        self.seats.get(&session).is_some_and(|it| it.passive)
+    }
+}

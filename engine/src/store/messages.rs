@@ -1,0 +1,233 @@
+//! What nodes and the shared store say to each other.
+
+use std::sync::Arc;
+
+use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span};
+
+use crate::core::directory::Face;
+
+/// A run of a node: a new one at each start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub u64);
+
+/// Who speaks for a session: which connect, on which run of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Claim {
+    /// The node.
+    pub node: NodeId,
+    /// The node's number for the connect; used once.
+    pub seat: u64,
+}
+
+/// A session's full name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionName {
+    /// The user.
+    pub user: Arc<str>,
+    /// The session's id.
+    pub session: Arc<str>,
+}
+
+/// What a node tells of a session that it holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Register {
+    /// The session.
+    pub name: SessionName,
+    /// The node's number for the connect.
+    pub seat: u64,
+    /// How long ago it connected: of two that claim a session the later holds it.
+    pub connected_ago: Span,
+    /// How long ago it was last heard.
+    pub heard_ago: Span,
+    /// Its generation, if the store gave it one already.
+    pub generation: Option<u64>,
+    /// Whether it is passive.
+    pub passive: bool,
+    /// Idle or active, if the connect said so.
+    pub idle: Option<bool>,
+    /// For how long it lingers from now on, if it does.
+    pub lingers_for: Option<Span>,
+    /// The user's mode, chosen afresh or repeated.
+    pub mode: Option<ModeChoice>,
+}
+
+/// A session that has been silent for more than a beat, and so has a deadline of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Silent {
+    /// The session.
+    pub name: SessionName,
+    /// The node's number for the connect.
+    pub seat: u64,
+    /// How long ago it was heard.
+    pub heard_ago: Span,
+}
+
+/// What a node asks of the store.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    /// A session connects, or is registered again after the store was out of reach.
+    Connect(Register),
+    /// A session was heard (only where renewals are not thinned).
+    Renew(Silent),
+    /// A session's connection has ended, or its page goes away: it lingers (rule 3).
+    Linger {
+        /// The session.
+        name: SessionName,
+        /// The node's number for the connect.
+        seat: u64,
+        /// For how long.
+        lasts: Span,
+    },
+    /// A session that lingered while its connection stood was heard after all.
+    Revive(Silent),
+    /// A session becomes idle or active.
+    SetIdle {
+        /// The session.
+        name: SessionName,
+        /// The node's number for the connect.
+        seat: u64,
+        /// Idle or active.
+        idle: bool,
+    },
+    /// A session ends.
+    End(Silent),
+    /// The user's own choice.
+    SetMode {
+        /// The user.
+        user: Arc<str>,
+        /// The mode.
+        mode: Mode,
+    },
+    /// The user's note.
+    SetNote {
+        /// The user.
+        user: Arc<str>,
+        /// The note; empty takes it away.
+        note: Arc<str>,
+    },
+    /// The account is no longer good, or is good again.
+    Revoke {
+        /// The user.
+        user: Arc<str>,
+        /// Whether it is revoked.
+        revoked: bool,
+    },
+    /// Tell this node of these users from now on; answered with how they stand.
+    Subscribe {
+        /// The users.
+        users: Vec<Arc<str>>,
+    },
+    /// No more of these.
+    Unsubscribe {
+        /// The users.
+        users: Vec<Arc<str>>,
+    },
+    /// How these users stand.
+    Read {
+        /// The users.
+        users: Vec<Arc<str>>,
+    },
+    /// The node is there: once a second. It covers those of its sessions that have no deadline of
+    /// their own, if renewals are thinned.
+    Beat {
+        /// How long the store has been out of this node's reach until now; zero if it was not.
+        away: Span,
+        /// Sessions that are covered no more.
+        silent: Vec<Silent>,
+        /// Sessions that are covered again.
+        heard: Vec<(SessionName, u64)>,
+    },
+    /// End what is due.
+    Sweep,
+}
+
+/// How a user stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The user.
+    pub user: Arc<str>,
+    /// What others may see.
+    pub public: Face,
+    /// What the user's own sessions see.
+    pub own: Face,
+    /// The note.
+    pub note: Arc<str>,
+    /// How long ago the user was last seen.
+    pub seen_ago: Option<Span>,
+    /// Whether the user has been visible in this epoch.
+    pub heard: bool,
+}
+
+/// What the store answers. Every answer names the epoch: another one than before means that the
+/// store has lost what it held.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The epoch of all versions in it.
+    pub epoch: Epoch,
+    /// For how long users not heard from are still unknown (rule 12 a).
+    pub warming: Span,
+    /// The answer.
+    pub held: HeldBy,
+    /// The users of whom it speaks.
+    pub reports: Vec<Report>,
+    /// The users whose public face this request turned.
+    pub turned: Vec<Report>,
+}
+
+/// What a request about a session found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeldBy {
+    /// The request was not about one session.
+    Nobody,
+    /// The node that asked holds it.
+    You {
+        /// The session's generation.
+        generation: u64,
+        /// The user's mode.
+        mode: Mode,
+        /// The number of the choice of mode.
+        revision: Revision,
+    },
+    /// A later connect holds it.
+    Another,
+    /// It may not be held: the account is revoked.
+    Revoked,
+    /// It may not be held: the user has too many sessions.
+    Full,
+}
+
+/// What the store tells a node unasked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Notice {
+    /// A user whom the node subscribed to has changed.
+    Changed {
+        /// The epoch of the versions in it.
+        epoch: Epoch,
+        /// How the user stands now.
+        report: Report,
+    },
+    /// A later connect holds this session now.
+    Replaced {
+        /// The node's number for the connect.
+        seat: u64,
+    },
+    /// This session has been ended: its lease ran out, as far as the store knew.
+    Ended {
+        /// The node's number for the connect.
+        seat: u64,
+    },
+    /// The account of this session is revoked.
+    Revoked {
+        /// The node's number for the connect.
+        seat: u64,
+    },
+    /// The user of this session has another mode now.
+    Mode {
+        /// The node's number for the connect.
+        seat: u64,
+        /// The mode.
+        mode: Mode,
+        /// The number of the choice.
+        revision: Revision,
+    },
+}

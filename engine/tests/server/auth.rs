@@ -1,0 +1,134 @@
+//! Who is let in, and what a check that fails or hangs does to the others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use greendot_engine::core::Start;
+use greendot_engine::protocol::{CloseCode, State};
+use greendot_engine::server::{
+    AuthError, Authenticate, Builder, Identity, Limits, Presence, Token,
+};
+use tokio::sync::Notify;
+
+use crate::common::{Heard, Row, Server, quick, until};
+
+fn with(check: impl Authenticate) -> Builder {
+    Presence::builder(check).settings(quick()).start(Start::Fresh)
+}
+
+#[tokio::test]
+async fn the_user_is_who_the_token_says() {
+    let check = |token: Token| async move {
+        token.as_str().strip_prefix("secret-of-").map(Identity::new).ok_or(AuthError::BadToken)
+    };
+    let server = Server::start(with(check)).await;
+    let _ana = server.connect("secret-of-ana", "1").await;
+    assert_eq!(server.presence.state("ana").state, State::Online);
+    let mut eve = server.open().await;
+    eve.hello("guess-of-ana", "1").await;
+    eve.hear_close(CloseCode::BadToken).await;
+}
+
+#[tokio::test]
+async fn each_way_to_say_no_has_its_code() {
+    let check = |token: Token| async move {
+        match token.as_str() {
+            "banned" => Err(AuthError::NotAllowed),
+            "down" => Err(AuthError::check_failed("the directory is down")),
+            "panics" => panic!("on purpose"),
+            _ => Err(AuthError::BadToken),
+        }
+    };
+    let server = Server::start(with(check)).await;
+    for (token, code) in [
+        ("banned", CloseCode::NotAllowed),
+        ("down", CloseCode::CheckFailed),
+        ("panics", CloseCode::CheckFailed),
+        ("forged", CloseCode::BadToken),
+    ] {
+        let mut client = server.open().await;
+        client.hello(token, "1").await;
+        client.hear_close(code).await;
+    }
+    assert_eq!(server.presence.counts().conns, 0);
+}
+
+#[tokio::test]
+async fn a_check_that_hangs_delays_nobody_else_and_its_client_may_try_again() {
+    let check = |token: Token| async move {
+        if token.as_str() == "slow" {
+            std::future::pending::<()>().await;
+        }
+        Ok(Identity::new(token.as_str()))
+    };
+    let limits = Limits { auth_timeout: Duration::from_millis(300), ..Limits::default() };
+    let server = Server::start(with(check).limits(limits)).await;
+    let mut slow = server.open().await;
+    slow.hello("slow", "1").await;
+    let mut ana = server.connect("ana", "1").await;
+    ana.beat(1).await;
+    assert_eq!(ana.watch(&["slow"]).await, []);
+    slow.hear_close(CloseCode::CheckFailed).await;
+}
+
+#[tokio::test]
+async fn a_client_that_left_while_its_token_was_checked_was_never_there() {
+    let release = Arc::new(Notify::new());
+    let gate = Arc::clone(&release);
+    let check = move |token: Token| {
+        let gate = Arc::clone(&gate);
+        async move {
+            if token.as_str() == "bo" {
+                gate.notified().await;
+            }
+            Ok(Identity::new(token.as_str()))
+        }
+    };
+    let server = Server::start(with(check)).await;
+    let mut ana = server.connect("ana", "1").await;
+    assert_eq!(ana.watch(&["bo"]).await, []);
+    let mut bo = server.open().await;
+    bo.hello("bo", "1").await;
+    drop(bo);
+    // The server's side of the socket has been closed by the kernel once this connect is through.
+    let _other = server.connect("other", "1").await;
+    release.notify_one();
+    until(|| server.presence.open_connections() == 2).await;
+    ana.beat(1).await;
+    assert_eq!(server.presence.state("bo").last_seen, None);
+}
+
+#[tokio::test]
+async fn a_token_that_runs_out_closes_its_connection_and_a_fresh_one_goes_on() {
+    let check = |token: Token| async move {
+        let (user, time) = token.as_str().split_once(' ').ok_or(AuthError::BadToken)?;
+        let millis = time.parse().map_err(|_| AuthError::BadToken)?;
+        Ok(Identity::new(user).valid_for(Duration::from_millis(millis)))
+    };
+    let server = Server::start(with(check)).await;
+    let mut ana = server.connect("ana 100000", "1").await;
+    let mut bo = server.connect("bo 300", "1").await;
+    assert_eq!(ana.watch(&["bo"]).await, [Row::of(1, State::Online)]);
+    bo.hear_close(CloseCode::TokenExpired).await;
+    let mut bo = server.connect("bo 100000", "1").await;
+    bo.beat(1).await;
+    ana.beat(2).await;
+}
+
+#[tokio::test]
+async fn a_revoked_user_is_put_out_and_kept_out_until_reinstated() {
+    let server = Server::start(crate::common::builder()).await;
+    let mut ana = server.connect("ana", "1").await;
+    let mut bo = server.connect("bo", "1").await;
+    assert_eq!(ana.watch(&["bo"]).await, [Row::of(1, State::Online)]);
+    server.presence.revoke("bo");
+    bo.hear_close(CloseCode::Revoked).await;
+    assert_eq!(ana.hear_event().await, Row::of(1, State::Offline).seen());
+    let mut again = server.open().await;
+    again.hello("bo", "1").await;
+    again.hear_close(CloseCode::Revoked).await;
+    server.presence.reinstate("bo");
+    let mut again = server.open().await;
+    again.hello("bo", "1").await;
+    assert!(matches!(again.hear().await, Heard::Welcome(_)));
+}

@@ -1,0 +1,66 @@
+//! The ready server as a process.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Output, Stdio};
+
+use greendot_engine::protocol::{CloseCode, SUBPROTOCOL_BINARY};
+use tokio_tungstenite::connect_async;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+
+use crate::common::{Client, Heard};
+
+fn server() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_greendot-server"))
+}
+
+/// Ends the process with the test, however that ends.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn refused(args: &[&str]) -> String {
+    let Output { status, stderr, .. } = server().args(args).output().unwrap();
+    assert!(!status.success());
+    String::from_utf8(stderr).unwrap()
+}
+
+#[test]
+fn it_refuses_to_start_where_it_must_not_and_says_why() {
+    assert!(refused(&["--log", "off"]).contains("--dev"));
+    assert!(refused(&["--dev", "--listen", "0.0.0.0:0"]).contains("listen on 127.0.0.1"));
+    let text = refused(&["--dev", "--beat", "30", "--ttl", "30"]);
+    assert!(text.contains("ttl") && text.contains("beat"), "{text}");
+}
+
+#[tokio::test]
+async fn it_serves_and_says_goodbye_when_asked_to_stop() {
+    let child = server()
+        .args(["--dev", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut running = Running(child);
+    let mut line = String::new();
+    BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let addr: SocketAddr =
+        line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
+    let mut request = format!("ws://{addr}/presence").into_client_request().unwrap();
+    let protocol = SUBPROTOCOL_BINARY.parse().unwrap();
+    request.headers_mut().insert("sec-websocket-protocol", protocol);
+    let mut ana = Client::over(connect_async(request).await.unwrap().0);
+    ana.hello("ana", "1").await;
+    assert!(matches!(ana.hear().await, Heard::Welcome(_)));
+
+    let id = running.0.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    ana.hear_close(CloseCode::Drain).await;
+    drop(ana);
+    assert!(running.0.wait().unwrap().success());
+}

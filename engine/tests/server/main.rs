@@ -1,0 +1,11 @@
+//! The server over real sockets.
+
+mod app;
+mod auth;
+mod bad_input;
+mod binary;
+mod churn;
+mod common;
+mod limits;
+mod sessions;
+mod slow;

@@ -1,0 +1,169 @@
+//! The shared store R, and the paths between it and the nodes.
+
+use std::collections::BTreeMap;
+
+use greendot_engine::core::directory::SessionId;
+use greendot_engine::store::{MemoryStore, NodeId, Notice, Reply, Request, Store};
+use greendot_protocol::{Epoch, Time};
+
+use super::node::Waiting;
+use super::{ARRIVAL, Task, World};
+
+/// R goes by its own clock; nobody else knows its origin.
+const STORE_ORIGIN: u64 = 5_000_000_000;
+
+/// What goes from R to a node.
+#[derive(Clone, Debug)]
+pub(super) enum FromStore {
+    /// The answer to a request.
+    Reply(u64, Reply),
+    /// Something unasked.
+    Notice(Notice),
+}
+
+/// The shared store of a run.
+#[derive(Debug)]
+pub(super) struct SimStore {
+    pub(super) twin: MemoryStore,
+    /// It answers nothing.
+    pub(super) down: bool,
+    /// Writes and publications of runs whose data was lost: R counts from 0 again.
+    before: BTreeMap<String, (Vec<u64>, Vec<u64>)>,
+}
+
+impl World<'_> {
+    fn new_twin(&mut self, warming: bool) -> MemoryStore {
+        let settings = &self.scenario.settings;
+        let epoch = Epoch(self.rng.next() as u32 & 0x0fff_ffff);
+        let seed = self.rng.next();
+        let now = self.store_now();
+        MemoryStore::new(settings.engine, settings.thin, now, epoch, seed, warming)
+    }
+
+    pub(super) fn open_store(&mut self) {
+        let twin = self.new_twin(false);
+        self.store = Some(SimStore { twin, down: false, before: BTreeMap::new() });
+    }
+
+    /// R loses what it held.
+    pub(super) fn wipe_store(&mut self) {
+        let twin = self.new_twin(true);
+        if let Some(store) = self.store.as_mut() {
+            for (at, user) in store.twin.writes() {
+                let kept = store.before.entry(user.to_string()).or_default();
+                kept.0.push(run_time(*at));
+            }
+            for (at, user) in store.twin.published() {
+                let kept = store.before.entry(user.to_string()).or_default();
+                kept.1.push(run_time(*at));
+            }
+            store.twin = twin;
+        }
+    }
+
+    fn store_now(&self) -> Time {
+        Time::from_millis(self.now + STORE_ORIGIN)
+    }
+
+    /// A node asks R, if the path stands.
+    pub(super) fn ask_store(&mut self, node: usize, number: u64, request: &Request) {
+        let now = self.store_now();
+        let id = self.node_id(node);
+        let cut = self.nodes[node].cut;
+        let Some(store) = self.store.as_mut().filter(|it| !it.down && !cut) else { return };
+        let reply = store.twin.handle(now, id, request);
+        let mut notices = Vec::new();
+        while let Some(notice) = store.twin.poll_notice() {
+            notices.push(notice);
+        }
+        if !matches!(request, Request::Beat { .. } | Request::Sweep) {
+            self.note(|| format!("R ← {id:?} {request:?}"));
+        }
+        // Notices of a change go before the answer to the request that caused it.
+        for (to, notice) in notices {
+            self.note(|| format!("R → {to:?} {notice:?}"));
+            if let Some(to) = self.node_of(to)
+                && !self.nodes[to].cut
+            {
+                self.send_from_store(to, FromStore::Notice(notice));
+            }
+        }
+        self.send_from_store(node, FromStore::Reply(number, reply));
+    }
+
+    fn send_from_store(&mut self, node: usize, message: FromStore) {
+        let at = self.now.max(self.nodes[node].held_until);
+        let incarnation = self.nodes[node].incarnation;
+        self.at(at, ARRIVAL, Task::FromStore(node, incarnation, Box::new(message)));
+    }
+
+    pub(super) fn arrive_from_store(&mut self, node: usize, incarnation: u64, message: FromStore) {
+        if self.nodes[node].incarnation != incarnation {
+            return;
+        }
+        if self.nodes[node].paused {
+            self.nodes[node].backlog.push(Waiting::Store(message));
+            return;
+        }
+        self.take_from_store(node, &message);
+    }
+
+    pub(super) fn take_from_store(&mut self, node: usize, message: &FromStore) {
+        let now = self.engine_now();
+        if let Some(engine) = self.nodes[node].engine.as_mut() {
+            match message {
+                FromStore::Reply(number, reply) => engine.handle_reply(now, *number, reply),
+                FromStore::Notice(notice) => engine.handle_notice(now, notice),
+            }
+        }
+        self.pump(node);
+    }
+
+    /// Which run of which node this is, for R.
+    pub(super) fn node_id(&self, node: usize) -> NodeId {
+        NodeId(node as u64 * 1_000 + self.nodes[node].incarnation)
+    }
+
+    /// The node whose present run this is.
+    pub(super) fn node_of(&self, id: NodeId) -> Option<usize> {
+        (0..self.nodes.len()).find(|it| self.node_id(*it) == id && self.nodes[*it].engine.is_some())
+    }
+
+    /// The name of the node that holds a session in R.
+    pub(super) fn holder(&self, twin: &MemoryStore, session: SessionId) -> Option<&str> {
+        let node = (twin.holder(session)?.0 / 1_000) as usize;
+        Some(&self.nodes[node].name)
+    }
+
+    /// When R was written to about a user, in ms of the run.
+    pub fn writes(&self, user: &str) -> Vec<u64> {
+        self.counted(user, |it| &it.0, MemoryStore::writes)
+    }
+
+    /// When a change of a user was published for the whole cluster, in ms of the run.
+    pub fn published(&self, user: &str) -> Vec<u64> {
+        self.counted(user, |it| &it.1, MemoryStore::published)
+    }
+
+    fn counted(
+        &self,
+        user: &str,
+        before: impl Fn(&(Vec<u64>, Vec<u64>)) -> &Vec<u64>,
+        now: impl Fn(&MemoryStore) -> &[(Time, std::sync::Arc<str>)],
+    ) -> Vec<u64> {
+        let Some(store) = &self.store else { return Vec::new() };
+        let mut times = store.before.get(user).map(|it| before(it).clone()).unwrap_or_default();
+        let here = now(&store.twin).iter().filter(|it| *it.1 == *user);
+        times.extend(here.map(|it| run_time(it.0)));
+        times
+    }
+
+    /// A time of R's clock in ms of the run.
+    pub(super) fn from_store(at: Time) -> u64 {
+        run_time(at)
+    }
+}
+
+fn run_time(at: Time) -> u64 {
+    at.as_millis().saturating_sub(STORE_ORIGIN)
+}
