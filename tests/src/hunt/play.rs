@@ -37,7 +37,7 @@ impl Plan {
         let mut world = World::new(&self.scenario, self.seed, traced)?;
         world.vary_delays(self.jitter);
         world.record_edges();
-        let mut oracle = Oracle::new(&self.scenario, self.jitter);
+        let mut oracle = Oracle::new(&self.scenario, self.jitter, world.shares());
         let run = catch_unwind(AssertUnwindSafe(|| self.watch(&mut world, &mut oracle)));
         let complaint = match run {
             Ok(found) => found?,

@@ -276,6 +276,11 @@ impl<'a> World<'a> {
         &self.devices[device]
     }
 
+    /// Whether the nodes work with a shared store.
+    pub fn shares(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// A node's name.
     pub fn node_name(&self, node: usize) -> &str {
         &self.nodes[node].name

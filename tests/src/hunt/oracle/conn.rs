@@ -19,6 +19,10 @@ pub(super) struct Conn {
     pub(super) epoch: Option<u32>,
     /// Its node still has it open.
     pub(super) open: bool,
+    /// Its node has closed it.
+    pub(super) is_closing: bool,
+    /// What it was told last of its node's word.
+    pub(super) stale: Option<bool>,
     /// Its client reads nothing, or is gone: what is sent to it shows nothing.
     pub(super) stalled: bool,
     /// Its client has hung up.
@@ -57,12 +61,6 @@ pub(super) struct Shown {
     pub(super) note: String,
 }
 
-impl Shown {
-    pub(super) fn offline() -> Self {
-        Self { state: State::Offline, note: String::new() }
-    }
-}
-
 /// A frame on the way to a client.
 #[derive(Clone, Debug)]
 pub(super) enum Parcel {
@@ -77,10 +75,6 @@ pub(super) enum Parcel {
 }
 
 impl Conn {
-    pub(super) fn watch_mut(&mut self, number: u32) -> Option<&mut Watch> {
-        self.watches.iter_mut().find(|it| it.number == number)
-    }
-
     /// Who is behind it, for people.
     pub(super) fn owner(&self) -> String {
         match self.device {

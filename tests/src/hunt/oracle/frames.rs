@@ -6,7 +6,7 @@ use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello};
 use super::conn::Watch;
 use super::session::{Leaving, Session, When};
 use super::states::Flags;
-use super::{Complaint, Found, Kind, Oracle};
+use super::{Due, Found, Kind, Oracle};
 
 impl Oracle<'_> {
     /// A frame has arrived and is not read: it counts from now on (rule 1).
@@ -19,10 +19,10 @@ impl Oracle<'_> {
         }
         // A connect that has arrived in time keeps the session, once it is read.
         if let Ok(Some(ClientFrame::Hello(hello))) = decode_client(bytes) {
-            let periods = self.periods;
             let user = self.user(user_of(hello.token));
+            let cluster = &self.cluster;
             if let Some(session) = self.users[user].session(hello.session)
-                && now < session.may_end(&periods)
+                && now < session.may_end(cluster)
             {
                 session.awaited = true;
                 self.derive(user);
@@ -54,10 +54,11 @@ impl Oracle<'_> {
     pub(super) fn pong(&mut self, conn: usize) {
         let when = self.arrival(conn);
         let Some(user) = self.conns[conn].user else { return };
+        let heard = self.cluster.is_heard(self.conns[conn].node);
         let Some(session) = self.users[user].session_on(conn) else { return };
         // Whether a pong counts while the page has said that it goes away is left open.
         if session.leaving == Leaving::No {
-            session.heard.arrived = session.heard.arrived.max(when.arrived);
+            session.hear(when, heard);
         }
         session.heard.read = when.read;
         if !session.passive {
@@ -78,41 +79,47 @@ impl Oracle<'_> {
     }
 
     fn said(&mut self, conn: usize, user: usize, when: When, frame: &ClientFrame<'_>) {
-        let now = self.now;
-        let (periods, paces) = (self.periods, self.nodes[self.conns[conn].node].pace);
+        let (now, node) = (self.now, self.conns[conn].node);
+        let cluster = &self.cluster;
+        let heard = cluster.is_heard(node);
         let Some(session) = self.users[user].session_on(conn) else {
             // It speaks for no session any more: nothing it says has any effect (rule 4).
             return;
         };
-        session.heard.arrived = session.heard.arrived.max(when.arrived);
-        session.heard.read = when.read;
+        session.hear(when, heard);
         if session.leaving != Leaving::No {
-            session.told = session.flags(now, &periods, &paces);
+            session.told = session.flags(now, cluster);
             session.leaving = Leaving::No;
             session.looked_for = now;
         }
         match frame {
             ClientFrame::Beat(Beat { input_age_secs: Some(secs), .. }) => {
                 let input = now.saturating_sub(u64::from(*secs) * 1000);
+                let before = session.flags(now, cluster);
                 session.input = session.input.max(Some(input));
                 session.looked_for = now;
+                if !cluster.is_settled(node) {
+                    session.vague = session.vague.union(before);
+                }
             }
-            ClientFrame::Idle => session.told = Flags::IDLE,
+            ClientFrame::Idle => session.tell(now, Flags::IDLE, cluster),
             ClientFrame::Active => {
-                session.told = Flags::ACTIVE;
+                session.tell(now, Flags::ACTIVE, cluster);
                 session.input = Some(now);
                 session.looked_for = now;
             }
-            ClientFrame::Closing => session.linger(when, &periods, &paces),
+            ClientFrame::Closing => session.linger(when, cluster),
             _ => {}
         }
         if !session.passive {
-            self.users[user].hear(when.arrived, when.read);
+            let arrived = self.told_as_heard(when.arrived);
+            self.users[user].hear(arrived, when.read, heard);
         }
+        let by = (!heard).then_some(node);
         match frame {
             ClientFrame::Bye => {
-                self.to_close.push((conn, 1000));
-                self.users[user].sessions.retain(|it| it.conn != Some(conn));
+                self.must_close(conn, 1000, None);
+                self.session_is_over(conn, user);
             }
             ClientFrame::Watch { request, users } => {
                 let serials = users.iter().map(|it| self.watch(conn, it.number, it.user)).collect();
@@ -123,14 +130,17 @@ impl Oracle<'_> {
             ClientFrame::Unwatch { numbers } => {
                 self.conns[conn].watches.retain(|it| !numbers.contains(&it.number));
             }
-            ClientFrame::Mode(mode) => {
-                self.users[user].choose(now, *mode);
-            }
-            ClientFrame::Note(note) => self.users[user].note = (*note).to_owned(),
+            ClientFrame::Mode(mode) => self.users[user].choose(now, *mode, by),
+            ClientFrame::Note(note) => self.users[user].set_note(now, note),
             _ => {}
         }
         self.derive(user);
         self.shifted = true;
+    }
+
+    /// Of a covered session it is only known that it was heard shortly before (thin renewals).
+    fn told_as_heard(&self, arrived: u64) -> u64 {
+        if self.cluster.thin { arrived.saturating_sub(self.cluster.sooner()) } else { arrived }
     }
 
     fn watch(&mut self, conn: usize, number: u32, name: &str) -> u64 {
@@ -152,64 +162,71 @@ impl Oracle<'_> {
         serial
     }
 
-    /// A hello is read; whether it is taken is told next.
+    /// A hello is read.
     fn hello(&mut self, conn: usize, when: When, hello: &Hello<'_>) {
-        let user = self.user(user_of(hello.token));
-        if self.users[user].revoked || hello.token.ends_with("|throws") {
+        if hello.token.ends_with("|throws") {
             return;
         }
-        let now = self.now;
-        if let Some(choice) = hello.mode {
-            self.users[user].weigh(now, choice);
-        }
-        let periods = self.periods;
-        let node = self.conns[conn].node;
-        let pace = self.nodes[node].pace;
-        let said = hello.idle.map(|idle| if idle { Flags::IDLE } else { Flags::ACTIVE });
-        let told = match self.users[user].session(hello.session) {
-            None => said.unwrap_or(Flags::ACTIVE),
-            Some(session) => {
-                let carried = session.flags(now, &periods, &pace);
-                let fresh = now >= session.may_end(&periods);
-                match said {
-                    Some(flags) => flags,
-                    None if fresh => carried.union(Flags::ACTIVE),
-                    None => carried,
-                }
+        let (now, node) = (self.now, self.conns[conn].node);
+        let user = self.user(user_of(hello.token));
+        let heard = self.cluster.is_heard(node);
+        let unsure_by = (!heard).then_some(conn);
+        self.conns[conn].session = hello.session.to_owned();
+        if self.users[user].revoked {
+            if self.cluster.shares {
+                // Known once the store is asked.
+                self.conns[conn].user = Some(user);
+                self.must_close(conn, CloseCode::Revoked.number(), unsure_by);
             }
-        };
-        let before = self.users[user].session(hello.session).and_then(|it| it.conn);
-        if let Some(old) = before.filter(|&it| self.conns[it].open) {
-            self.to_close.push((old, CloseCode::Replaced.number()));
+            return;
         }
-        self.users[user].sessions.retain(|it| it.name != hello.session);
+        self.conns[conn].user = Some(user);
+        if let Some(choice) = hello.mode {
+            self.users[user].weigh(now, choice, (!heard).then_some(node));
+        }
+        let said = hello.idle.map(|idle| if idle { Flags::IDLE } else { Flags::ACTIVE });
+        let cluster = &self.cluster;
+        let before = self.users[user].session(hello.session).map(|session| {
+            let fresh = now >= session.may_end(cluster);
+            (session.flags(now, cluster), fresh, session.conn)
+        });
+        let (carried, fresh, old) = before.unwrap_or((Flags::ACTIVE, true, None));
+        let told = match said {
+            Some(flags) => flags,
+            None if fresh => carried.union(Flags::ACTIVE),
+            None => carried,
+        };
         let idle_after = hello.idle_after_secs.map(|it| u64::from(it) * 1000);
         let age = hello.input_age_secs.map(|it| u64::from(it) * 1000);
-        self.users[user].sessions.push(Session {
+        let session = Session {
             name: hello.session.to_owned(),
             passive: hello.passive,
             node,
             conn: Some(conn),
             heard: when,
+            known: when.arrived,
             told,
+            vague: if heard { Flags::NONE } else { carried },
             input: age.map(|age| now.saturating_sub(age)),
-            idle_after: idle_after.unwrap_or(periods.idle_after),
+            idle_after: idle_after.unwrap_or(cluster.periods.idle_after),
             looked_for: now,
             leaving: Leaving::No,
             awaited: false,
-        });
+            certain_from: if heard { now } else { u64::MAX },
+            orphan: false,
+        };
+        self.users[user].sessions.retain(|it| it.name != hello.session);
+        self.users[user].sessions.push(session);
         if !hello.passive {
-            self.users[user].hear(when.arrived, when.read);
+            let arrived = self.told_as_heard(when.arrived);
+            self.users[user].hear(arrived, when.read, heard);
         }
-        let row = &mut self.conns[conn];
-        row.user = Some(user);
-        row.session = hello.session.to_owned();
+        if let Some(old) = old.filter(|&it| self.conns[it].open) {
+            self.must_close(old, CloseCode::Replaced.number(), unsure_by);
+        }
         self.derive(user);
         self.shifted = true;
     }
-
-    /// The hello that was read was taken. A revoked user's never is.
-    pub(super) fn taken(&mut self, _conn: usize) {}
 
     /// The node sees the connection end: the session lingers, if it is still on it (rule 3).
     pub(super) fn ended(&mut self, conn: usize) {
@@ -219,53 +236,118 @@ impl Oracle<'_> {
         row.watches.clear();
         row.requests.clear();
         let Some(user) = row.user else { return };
-        let (periods, pace) = (self.periods, self.nodes[row.node].pace);
+        self.place_is_lost(conn);
+        let cluster = &self.cluster;
         if let Some(session) = self.users[user].session_on(conn) {
             session.conn = None;
-            session.linger(when, &periods, &pace);
+            session.linger(when, cluster);
             self.derive(user);
         }
     }
 
+    /// The session on this connection has ended. Where its node cannot say so, it may be taken to
+    /// be there for a while.
+    pub(super) fn session_is_over(&mut self, conn: usize, user: usize) {
+        self.place_is_lost(conn);
+        let (now, cluster) = (self.now, &self.cluster);
+        let Some(session) = self.users[user].session_on(conn) else { return };
+        session.conn = None;
+        if cluster.is_settled(session.node) {
+            session.name.clear();
+            self.users[user].sessions.retain(|it| !it.name.is_empty());
+        } else {
+            session.leaving = Leaving::Gone(now, session.flags(now, cluster));
+        }
+        self.derive(user);
+        self.shifted = true;
+    }
+
+    /// A connection that was to take another's place is over before every node knew of it: which
+    /// of the two counts, no rule says.
+    pub(super) fn place_is_lost(&mut self, conn: usize) {
+        for place in 0..self.to_close.len() {
+            let due = self.to_close[place];
+            if due.unsure_by == Some(conn)
+                && self.conns[due.conn].open
+                && let Some(user) = self.conns[conn].user
+            {
+                self.users[user].murky = true;
+            }
+        }
+    }
+
+    pub(super) fn must_close(&mut self, conn: usize, code: u16, unsure_by: Option<usize>) {
+        self.to_close.push(Due { conn, code, since: self.now, unsure_by });
+    }
+
+    /// A connection that was to be closed, and is not?
+    pub(super) fn check_closings(&mut self) -> Found {
+        let now = self.now;
+        let mut place = 0;
+        while let Some(due) = self.to_close.get_mut(place) {
+            let row = &self.conns[due.conn];
+            let by_node = due.unsure_by.map(|it| self.conns[it].node);
+            let murky = row.user.is_some_and(|it| self.users[it].murky);
+            if !row.open || murky {
+                self.to_close.remove(place);
+                continue;
+            }
+            if !self.cluster.is_settled(row.node)
+                || by_node.is_some_and(|it| !self.cluster.is_settled(it))
+            {
+                due.since = now;
+            } else if now > due.since {
+                let (conn, code) = (due.conn, due.code);
+                let text = format!("connection {conn} of {} is not closed with {code}", row.owner());
+                return self.complain(Kind::NotReplaced, text);
+            }
+            place += 1;
+        }
+        Ok(())
+    }
+
     /// The node closes a connection: there must be a cause.
     pub(super) fn closes(&mut self, conn: usize, code: u16) -> Found {
-        let now = self.now;
-        let expected = self.to_close.iter().position(|it| *it == (conn, code));
+        let expected = self.to_close.iter().position(|it| it.conn == conn && it.code == code);
         let row = &mut self.conns[conn];
         row.watches.clear();
         row.requests.clear();
         row.has_watched = false;
+        row.is_closing = true;
         if let Some(place) = expected {
             self.to_close.remove(place);
             return Ok(());
         }
-        self.lease_ended(conn, code, now)
+        self.lease_ended(conn, code)
     }
 
     /// The only other cause: the session's time is over.
-    fn lease_ended(&mut self, conn: usize, code: u16, now: u64) -> Result<(), Complaint> {
-        let periods = self.periods;
-        let node = self.conns[conn].node;
-        let pace = self.nodes[node].pace;
+    fn lease_ended(&mut self, conn: usize, code: u16) -> Found {
+        let (now, cluster) = (self.now, &self.cluster);
         let text = format!("connection {conn} of {} with {code}", self.conns[conn].owner());
+        let due = self.to_close.iter().any(|it| it.conn == conn);
         let Some(user) = self.conns[conn].user else {
             return self.complain(Kind::ClosedWithoutCause, text);
         };
+        if self.users[user].murky || (due && !cluster.is_settled(self.conns[conn].node)) {
+            return Ok(());
+        }
         let Some(session) = self.users[user].session_on(conn) else {
             return self.complain(Kind::ClosedWithoutCause, text);
         };
-        let may = session.may_close(&periods);
+        let may = session.may_close(cluster);
         if code != CloseCode::Ended.number() || now < may {
-            return self.complain(Kind::ClosedWithoutCause, format!("{text}; allowed from {may} ms on"));
+            let text = format!("{text}; allowed from {may} ms on");
+            return self.complain(Kind::ClosedWithoutCause, text);
         }
-        if periods.expiry_grace > 0 && session.leaving == Leaving::No {
-            session.leaving = Leaving::Expired(session.flags(now, &periods, &pace));
+        if cluster.periods.expiry_grace > 0 && session.leaving == Leaving::No {
+            session.leaving = Leaving::Expired(session.flags(now, cluster));
             session.conn = None;
+            self.derive(user);
+            self.shifted = true;
         } else {
-            self.users[user].sessions.retain(|it| it.conn != Some(conn));
+            self.session_is_over(conn, user);
         }
-        self.derive(user);
-        self.shifted = true;
         Ok(())
     }
 }

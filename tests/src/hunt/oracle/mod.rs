@@ -4,6 +4,7 @@
 //! what the rules then allow, and complains of the first thing that they do not. Where the rules
 //! leave a choice (a sweep's moment, a frame that waited unread), every outcome is allowed.
 
+mod cluster;
 mod complaint;
 mod conn;
 mod device;
@@ -16,12 +17,17 @@ mod states;
 mod steps;
 mod user;
 mod views;
+mod watching;
+mod weigh;
 mod words;
 
+use greendot_protocol::State;
+
+use self::cluster::Cluster;
 pub use self::complaint::{Complaint, Kind, Place};
 use self::conn::Conn;
 use self::device::Device;
-use self::periods::{Pace, Periods, SLACK};
+use self::periods::{Periods, SLACK};
 use self::states::States;
 use self::user::User;
 use crate::file::Scenario;
@@ -34,17 +40,24 @@ type Found = Result<(), Complaint>;
 #[derive(Debug)]
 pub struct Oracle<'a> {
     scenario: &'a Scenario,
-    periods: Periods,
     now: u64,
-    nodes: Vec<Node>,
+    cluster: Cluster,
     users: Vec<User>,
     conns: Vec<Conn>,
     devices: Vec<Device>,
     serial: u64,
     /// Watchers that read nothing.
     stalled: Vec<String>,
-    /// Connections that must be closed before the turn ends, and with what.
-    to_close: Vec<(usize, u16)>,
+    /// Connections that are to be closed.
+    to_close: Vec<Due>,
+    /// By user: the changes that applications were told of.
+    turned: Vec<Turns>,
+    /// A node that drains: it is gone after what it says in this turn.
+    drained: Option<usize>,
+    /// Whether a node was ever kept from telling its application in order.
+    disordered: bool,
+    /// When time alone changes something about the nodes next.
+    next_settling: u64,
     /// When something that is wrong now will have been wrong for too long.
     alarm: u64,
     /// When the devices are looked at again, whatever happens.
@@ -53,16 +66,22 @@ pub struct Oracle<'a> {
     shifted: bool,
 }
 
-/// A node, from outside.
-#[derive(Clone, Debug)]
-struct Node {
-    up: bool,
-    pace: Pace,
-    /// While it may say unknown of users not heard from: when that began to be over.
-    warm_until: Option<u64>,
-    epoch: Option<u32>,
-    /// By user: (version, state, note) as its application was told last.
-    turned: Vec<Option<(u32, greendot_protocol::State, String)>>,
+/// A connection that is to be closed.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    conn: usize,
+    code: u16,
+    since: u64,
+    /// The connection that takes its place, if every node cannot yet know of it.
+    unsure_by: Option<usize>,
+}
+
+/// What applications were told of a user.
+#[derive(Clone, Debug, Default)]
+struct Turns {
+    state: State,
+    note: String,
+    versions: Vec<u32>,
 }
 
 /// The devices are looked at at least so often, in ms.
@@ -70,25 +89,24 @@ const ROUND: u64 = 500;
 
 impl<'a> Oracle<'a> {
     /// An oracle for a run of this scenario over a network whose delays vary by up to `jitter` ms.
-    pub fn new(scenario: &'a Scenario, jitter: u64) -> Self {
-        let node = Node {
-            up: true,
-            pace: Pace::default(),
-            warm_until: None,
-            epoch: None,
-            turned: Vec::new(),
-        };
+    /// `shares`: whether the nodes work with a shared store.
+    pub fn new(scenario: &'a Scenario, jitter: u64, shares: bool) -> Self {
+        let settings = &scenario.settings;
+        let periods = Periods::new(settings, jitter);
         Self {
             scenario,
-            periods: Periods::new(&scenario.settings, jitter),
             now: 0,
-            nodes: vec![node; scenario.nodes.len()],
+            cluster: Cluster::new(periods, shares, settings.thin, scenario.nodes.len()),
             users: Vec::new(),
             conns: Vec::new(),
             devices: Vec::new(),
             serial: 0,
             stalled: Vec::new(),
             to_close: Vec::new(),
+            turned: Vec::new(),
+            drained: None,
+            disordered: false,
+            next_settling: u64::MAX,
             alarm: u64::MAX,
             round: 0,
             shifted: false,
@@ -101,19 +119,17 @@ impl<'a> Oracle<'a> {
     ///
     /// At the first thing that breaks a rule.
     pub fn look(&mut self, world: &World<'_>, edges: &Edges) -> Found {
-        self.now = world.now();
-        self.pass_time();
+        if world.now() > self.now {
+            self.now = world.now();
+            self.pass_time()?;
+        }
         let mut scripted = false;
         for edge in edges.iter() {
             scripted |= matches!(edge, Edge::Step(_));
             self.edge(world, edges, edge, scripted)?;
         }
-        if let Some(&(conn, code)) = self.to_close.first() {
-            let text = format!(
-                "connection {conn} of {} was not closed with {code}",
-                self.conns[conn].owner()
-            );
-            return self.complain(Kind::NotReplaced, text);
+        if let Some(node) = self.drained.take() {
+            self.kill(node);
         }
         if self.shifted {
             self.shifted = false;
@@ -133,22 +149,31 @@ impl<'a> Oracle<'a> {
     }
 
     /// What changes by time alone.
-    fn pass_time(&mut self) {
+    fn pass_time(&mut self) -> Found {
+        if self.now >= self.next_settling {
+            self.settle_nodes();
+        }
         for user in 0..self.users.len() {
             if self.users[user].next_change <= self.now {
                 self.derive(user);
             }
         }
-        for node in 0..self.nodes.len() {
-            if let Some((may, must)) = self.warmth(node)
-                && self.now >= may
-            {
-                self.shifted = true;
-                if self.now > must {
-                    self.nodes[node].warm_until = None;
-                }
+        self.check_closings()
+    }
+
+    /// The nodes are other than before.
+    fn settle_nodes(&mut self) {
+        let settled = self.cluster.settle(self.now);
+        for &node in &settled {
+            for user in &mut self.users {
+                user.settle(self.now, node);
             }
         }
+        self.next_settling = self.cluster.next_change(self.now);
+        for user in 0..self.users.len() {
+            self.derive(user);
+        }
+        self.shifted = true;
     }
 
     fn edge(&mut self, world: &World<'_>, edges: &Edges, edge: Edge, scripted: bool) -> Found {
@@ -161,14 +186,14 @@ impl<'a> Oracle<'a> {
             Edge::EndWaits { conn } => self.conns[conn].waiting.push_back(now),
             Edge::Frame { conn, bytes } => self.frame(conn, edges.bytes(bytes)),
             Edge::Pong { conn } => self.pong(conn),
-            Edge::Taken { conn } => self.taken(conn),
+            Edge::Taken { .. } => {}
             Edge::Refused { conn, .. } => self.conns[conn].open = false,
             Edge::Ended { conn } => self.ended(conn),
             Edge::Closes { conn, code } => return self.closes(conn, code),
             Edge::Sent { conn, bytes } => return self.sent(conn, edges.bytes(bytes)),
-            Edge::Turned { node, user, state, version, note } => {
+            Edge::Turned { user, state, version, note, .. } => {
                 let (user, note) = (edges.text(user), edges.text(note));
-                return self.turned(node, user, state, version, note);
+                return self.turned(user, state, version, note);
             }
             Edge::Got { conn, lost } => self.got(conn, lost),
             Edge::Lost { conn, code } => self.lost(conn, code),
@@ -189,18 +214,16 @@ impl<'a> Oracle<'a> {
             Owner::Raw(name) | Owner::Viewer(name) => (None, name.clone()),
         };
         debug_assert_eq!(conn, self.conns.len());
-        let stalled = matches!(row.owner(), Owner::Viewer(_)) && self.is_stalled(&name);
-        self.conns.push(Conn { node: row.node(), device, name, stalled, open: true, ..Conn::default() });
+        let stalled =
+            matches!(row.owner(), Owner::Viewer(_)) && self.stalled.iter().any(|it| *it == name);
+        let node = row.node();
+        self.conns.push(Conn { node, device, name, stalled, open: true, ..Conn::default() });
         if let Some(device) = device {
             let device = &mut self.devices[device];
             device.conn = Some(conn);
             device.welcomed = false;
             device.beat = None;
         }
-    }
-
-    fn is_stalled(&self, name: &str) -> bool {
-        self.stalled.iter().any(|it| it == name)
     }
 
     fn user(&mut self, name: &str) -> usize {
@@ -217,27 +240,32 @@ impl<'a> Oracle<'a> {
 
     /// Works out anew what may be shown of a user.
     fn derive(&mut self, user: usize) {
-        let paces: [Pace; 4] = std::array::from_fn(|it| self.nodes.get(it).map_or(Pace::default(), |it| it.pace));
-        self.shifted |= self.users[user].derive(self.now, &self.periods, &paces);
+        self.shifted |= self.users[user].derive(self.now, &self.cluster);
     }
 
     /// What a node may show of a user.
     fn allowed(&self, node: usize, user: usize, own: bool) -> States {
-        self.users[user].shown(own, self.now, self.warmth(node))
+        let warmth = self.cluster.warmth(self.now, node);
+        self.users[user].shown(own, self.now, self.behind_since(node), warmth)
     }
 
-    /// When a node's warm-up may be over, and when it must be.
-    fn warmth(&self, node: usize) -> Option<(u64, u64)> {
-        let node = &self.nodes[node];
-        node.warm_until.map(|at| (at, node.pace.swept(at, &self.periods)))
+    /// Since when a node's knowledge may be old: with a shared store, news takes a turn at least.
+    fn behind_since(&self, node: usize) -> Option<u64> {
+        let cluster = &self.cluster;
+        let row = &cluster.nodes[node];
+        cluster.shares.then(|| row.blurred_since.unwrap_or(self.now))
     }
 
-    /// The note that goes with a state.
-    fn note_with(&self, user: usize, state: greendot_protocol::State) -> &str {
-        use greendot_protocol::State;
+    /// Whether a node may show this note with this state of a user.
+    fn allows_note(&self, node: usize, user: usize, state: State, note: &str) -> bool {
+        let user = &self.users[user];
         match state {
-            State::Offline | State::Unknown => "",
-            _ => &self.users[user].note,
+            State::Offline | State::Unknown => note.is_empty(),
+            _ if user.murky => true,
+            _ => match self.behind_since(node) {
+                None => user.note() == note,
+                Some(since) => user.had_note(note, since),
+            },
         }
     }
 

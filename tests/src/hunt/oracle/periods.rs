@@ -20,15 +20,6 @@ pub(super) struct Periods {
     pub(super) latency: u64,
 }
 
-/// What a node's standing still does to what it has to do in time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pace {
-    pub(super) paused: bool,
-    /// When it last went on.
-    resumed: Option<u64>,
-    paused_at: u64,
-}
-
 impl Periods {
     pub(super) fn new(settings: &FileSettings, jitter: u64) -> Self {
         let engine = &settings.engine;
@@ -49,33 +40,5 @@ impl Periods {
     /// before it sweeps.
     pub(super) fn standstill(&self) -> u64 {
         (2 * self.sweep).max(1_000) + self.sweep
-    }
-}
-
-impl Pace {
-    pub(super) fn pause(&mut self, now: u64) {
-        if !self.paused {
-            *self = Self { paused: true, paused_at: now, ..*self };
-        }
-    }
-
-    /// The node goes on. Tells for how long it stood still.
-    pub(super) fn resume(&mut self, now: u64) -> u64 {
-        if !self.paused {
-            return 0;
-        }
-        *self = Self { paused: false, resumed: Some(now), ..*self };
-        now - self.paused_at
-    }
-
-    /// By when a sweep has done what was due at `due`.
-    pub(super) fn swept(&self, due: u64, periods: &Periods) -> u64 {
-        if self.paused {
-            return u64::MAX;
-        }
-        let sweep = periods.sweep;
-        // One that has stood still reads for a whole sweep before it ends anything.
-        let back = self.resumed.map_or(0, |at| at + 2 * sweep);
-        (due + sweep).max(back) + SLACK
     }
 }

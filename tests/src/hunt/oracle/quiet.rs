@@ -13,7 +13,7 @@ use crate::world::World;
 impl Oracle<'_> {
     /// Whether nothing ails the world any more: then it becomes quiet in time.
     pub fn is_healed(&self) -> bool {
-        self.nodes.iter().all(|it| it.up && !it.pace.paused)
+        (0..self.cluster.nodes.len()).all(|it| self.cluster.is_settled(it))
             && self.conns.iter().all(|it| !it.open || !it.stalled || it.left)
             && self
                 .devices
@@ -88,8 +88,8 @@ impl Oracle<'_> {
     }
 
     fn all_sessions(&self, world: &World<'_>) -> Found {
-        for user in &self.users {
-            if user.sessions.iter().any(|it| self.now >= it.may_end(&self.periods)) {
+        for user in self.users.iter().filter(|it| !it.murky) {
+            if user.sessions.iter().any(|it| !it.is_certain(self.now, &self.cluster)) {
                 continue;
             }
             let mut right: Vec<(&str, bool)> =
@@ -108,10 +108,13 @@ impl Oracle<'_> {
     }
 
     fn nothing_left(&self, world: &World<'_>) -> Found {
-        for node in 0..self.nodes.len() {
+        if self.users.iter().any(|it| it.murky) {
+            return Ok(());
+        }
+        for node in 0..self.cluster.nodes.len() {
             let Some(counts) = world.counts(node) else { continue };
             let sessions = self.users.iter().flat_map(|it| &it.sessions).filter(|it| it.node == node);
-            if sessions.clone().any(|it| self.now >= it.may_end(&self.periods)) {
+            if sessions.clone().any(|it| !it.is_certain(self.now, &self.cluster)) {
                 continue;
             }
             let open = || {

@@ -7,12 +7,18 @@ use greendot_protocol::State;
 pub(super) struct States(u8);
 
 impl States {
+    pub(super) const ALL: Self = Self(0b11_1111);
+
     pub(super) const fn only(state: State) -> Self {
         Self(1 << state as u8)
     }
 
     pub(super) const fn with(self, state: State) -> Self {
         Self(self.0 | 1 << state as u8)
+    }
+
+    pub(super) const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 
     pub(super) const fn without(self, state: State) -> Self {
@@ -48,6 +54,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
+    pub(super) const NONE: Self = Self { active: false, idle: false };
     pub(super) const ACTIVE: Self = Self { active: true, idle: false };
     pub(super) const IDLE: Self = Self { active: false, idle: true };
 

@@ -2,9 +2,10 @@
 
 use greendot_protocol::CloseCode;
 
+use super::Oracle;
 use super::conn::Conn;
 use super::device::{Device, Interest};
-use super::Oracle;
+use super::session::When;
 use crate::file::{Scenario, Verb};
 
 impl Oracle<'_> {
@@ -13,54 +14,62 @@ impl Oracle<'_> {
         let now = self.now;
         match &scenario.steps[index].verb {
             Verb::Mode { user, mode } => {
-                let user = self.user(user);
-                self.users[user].choose(now, *mode);
-                self.derive(user);
+                if let Some((by, user)) = self.app_call(user) {
+                    self.users[user].choose(now, *mode, by);
+                    self.derive(user);
+                }
             }
             Verb::Note { user, note } => {
-                let user = self.user(user);
-                self.users[user].note.clone_from(note);
-                self.shifted = true;
+                if let Some((by, user)) = self.app_call(user) {
+                    self.users[user].set_note(now, note);
+                    // Which of two notes counts that two nodes have to tell, no rule says.
+                    self.users[user].murky |= by.is_some();
+                    self.shifted = true;
+                }
             }
-            Verb::Revoke { user } => self.revoke(user),
+            Verb::Revoke { user } => {
+                if let Some((by, user)) = self.app_call(user) {
+                    self.revoke(user, by);
+                }
+            }
             Verb::Hangup { watcher } => {
                 for row in self.conns.iter_mut().filter(|it| it.name == *watcher) {
                     (row.left, row.stalled) = (true, true);
                 }
             }
-            Verb::Stall { watcher, stalled } => {
-                self.stalled.retain(|it| it != watcher);
-                if *stalled {
-                    self.stalled.push(watcher.clone());
-                }
-                let stays = |it: &&mut Conn| it.name == *watcher && !it.left;
-                for row in self.conns.iter_mut().filter(stays) {
-                    row.stalled = *stalled;
-                    for watch in &mut row.watches {
-                        watch.wrong_since = None;
-                    }
-                    for request in &mut row.requests {
-                        request.2 = now;
-                    }
-                }
-                self.shifted = true;
-                self.raise_alarm(now);
-            }
+            Verb::Stall { watcher, stalled } => self.stall(watcher, *stalled),
             Verb::Kill { node } => {
                 let node = self.node(node);
                 self.kill(node);
             }
-            Verb::Start { node, .. } => {
+            Verb::Drain { node } => {
                 let node = self.node(node);
-                if !self.nodes[node].up {
-                    self.nodes[node].up = true;
-                    self.nodes[node].warm_until = Some(now + self.periods.warmup);
-                    self.nodes[node].turned.clear();
-                }
+                self.drain(node);
+            }
+            Verb::Start { node, empty } => {
+                let node = self.node(node);
+                self.start(node, *empty);
             }
             Verb::Pause { node, paused } => {
                 let node = self.node(node);
                 self.pause(node, *paused);
+            }
+            Verb::Cut { node, cut } => {
+                let node = self.node(node);
+                self.disordered = true;
+                self.cluster.nodes[node].cut = *cut;
+                self.settle_nodes();
+            }
+            Verb::Store { up } => {
+                self.disordered = true;
+                self.cluster.down = !up;
+                self.settle_nodes();
+            }
+            Verb::Hold { node, until } => {
+                let node = self.node(node);
+                self.disordered = true;
+                self.cluster.nodes[node].held_until = *until;
+                self.settle_nodes();
             }
             other => self.device_step(other),
         }
@@ -70,58 +79,125 @@ impl Oracle<'_> {
         self.scenario.nodes.iter().position(|it| it == name).unwrap_or(0)
     }
 
-    fn revoke(&mut self, user: &str) {
-        let user = self.user(user);
+    /// The application calls the first node that stands, best one that reaches the store. Tells
+    /// that node if not every other knows at once, and the user; none if no node stands.
+    fn app_call(&mut self, user: &str) -> Option<(Option<usize>, usize)> {
+        let stands = |it: &super::cluster::Node| it.up && !it.paused;
+        let nodes = &self.cluster.nodes;
+        let node = nodes
+            .iter()
+            .position(|it| stands(it) && !it.cut)
+            .or_else(|| nodes.iter().position(stands))?;
+        let by = (!self.cluster.is_heard(node)).then_some(node);
+        Some((by, self.user(user)))
+    }
+
+    fn revoke(&mut self, user: usize, by: Option<usize>) {
         self.users[user].revoked = true;
+        // Until every node knows, some sessions are there and some are not.
+        self.users[user].murky |= by.is_some();
+        let blurred = (0..self.cluster.nodes.len()).any(|it| !self.cluster.is_settled(it));
+        self.users[user].murky |= self.cluster.shares && blurred;
         let sessions = std::mem::take(&mut self.users[user].sessions);
-        for conn in sessions.iter().filter_map(|it| it.conn).filter(|&it| self.conns[it].open) {
-            self.to_close.push((conn, CloseCode::Revoked.number()));
+        for conn in sessions.iter().filter_map(|it| it.conn) {
+            if self.conns[conn].open {
+                self.must_close(conn, CloseCode::Revoked.number(), None);
+            }
         }
         self.derive(user);
     }
 
-    /// The node and its store are gone.
-    fn kill(&mut self, node: usize) {
-        self.nodes[node].up = false;
-        self.nodes[node].pace = Default::default();
-        self.nodes[node].warm_until = None;
-        for row in self.conns.iter_mut().filter(|it| it.node == node) {
-            row.open = false;
-            row.watches.clear();
-            row.requests.clear();
-            row.waiting.clear();
+    fn stall(&mut self, watcher: &str, stalled: bool) {
+        let now = self.now;
+        self.stalled.retain(|it| it != watcher);
+        if stalled {
+            self.stalled.push(watcher.to_owned());
         }
-        for user in 0..self.users.len() {
-            self.users[user].forget();
-            self.derive(user);
+        let stays = |it: &&mut Conn| it.name == *watcher && !it.left;
+        for row in self.conns.iter_mut().filter(stays) {
+            row.stalled = stalled;
+            row.start_anew(now);
         }
+        self.shifted = true;
+        self.raise_alarm(now);
+    }
+
+    /// The node is gone; with it the store, if it is alone.
+    pub(super) fn kill(&mut self, node: usize) {
+        self.disordered |= self.cluster.shares;
+        for conn in 0..self.conns.len() {
+            let row = &mut self.conns[conn];
+            if row.node == node && row.open {
+                row.open = false;
+                row.watches.clear();
+                row.requests.clear();
+                row.waiting.clear();
+                self.place_is_lost(conn);
+            }
+        }
+        let row = &mut self.cluster.nodes[node];
+        (row.up, row.paused, row.cut, row.held_until) = (false, false, false, 0);
+        for user in &mut self.users {
+            if self.cluster.shares { user.lose_node(node) } else { user.forget() }
+        }
+        if !self.cluster.shares {
+            self.cluster.warm_until = None;
+            self.turned.clear();
+        }
+        self.settle_nodes();
+    }
+
+    /// The node shuts down politely: it closes its connections, and their sessions linger.
+    fn drain(&mut self, node: usize) {
+        let when = When { arrived: self.now, read: self.now };
+        let up = self.cluster.nodes[node].up;
+        for conn in (0..self.conns.len()).filter(|_| up) {
+            let row = &self.conns[conn];
+            let Some(user) = row.user.filter(|_| row.node == node && row.open) else { continue };
+            if !row.is_closing {
+                self.must_close(conn, CloseCode::Drain.number(), None);
+            }
+            let cluster = &self.cluster;
+            if let Some(session) = self.users[user].session_on(conn) {
+                session.linger(when, cluster);
+            }
+        }
+        self.drained = Some(node);
+    }
+
+    fn start(&mut self, node: usize, empty: bool) {
+        let now = self.now;
+        let was_up = std::mem::replace(&mut self.cluster.nodes[node].up, true);
+        if self.cluster.shares && empty {
+            self.turned.clear();
+            self.disordered = true;
+            for user in &mut self.users {
+                user.lose(now, &self.cluster);
+            }
+            self.settle_nodes();
+            self.cluster.wipe(now);
+        } else if !self.cluster.shares && !was_up {
+            self.cluster.wipe(now);
+        }
+        self.settle_nodes();
     }
 
     fn pause(&mut self, node: usize, paused: bool) {
         let now = self.now;
-        if paused {
-            self.nodes[node].pace.pause(now);
-        } else {
-            let still = self.nodes[node].pace.resume(now);
-            let short = still <= self.periods.standstill();
+        self.disordered |= self.cluster.shares;
+        let still = self.cluster.pause(now, node, paused);
+        if !paused {
+            let short = still <= self.cluster.periods.standstill();
             for session in self.users.iter_mut().flat_map(|it| &mut it.sessions) {
                 // Too short for anyone to notice: what waited may be read after a sweep.
                 session.awaited &= !short;
             }
             for row in self.conns.iter_mut().filter(|it| it.node == node) {
-                for watch in &mut row.watches {
-                    watch.wrong_since = None;
-                }
-                for request in &mut row.requests {
-                    request.2 = now;
-                }
+                row.start_anew(now);
             }
             self.raise_alarm(now);
         }
-        for user in 0..self.users.len() {
-            self.derive(user);
-        }
-        self.shifted = true;
+        self.settle_nodes();
     }
 
     fn device_step(&mut self, verb: &Verb) {
@@ -184,6 +260,18 @@ impl Oracle<'_> {
             // Time awake is counted up to here by what was.
             device.awake_at(now);
             change(device, now);
+        }
+    }
+}
+
+impl Conn {
+    /// What it is owed counts from now on.
+    fn start_anew(&mut self, now: u64) {
+        for watch in &mut self.watches {
+            watch.wrong_since = None;
+        }
+        for request in &mut self.requests {
+            request.2 = now;
         }
     }
 }

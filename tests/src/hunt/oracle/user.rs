@@ -2,7 +2,7 @@
 
 use greendot_protocol::{Mode, ModeChoice, State};
 
-use super::periods::{Pace, Periods};
+use super::cluster::Cluster;
 use super::session::Session;
 use super::states::States;
 
@@ -12,17 +12,24 @@ pub(super) struct User {
     pub(super) name: String,
     pub(super) sessions: Vec<Session>,
     pub(super) mode: Mode,
+    /// Other modes that nodes may still go by, and the node that is to put that right.
+    pub(super) other_modes: Vec<Mode>,
+    pub(super) put_right_by: Option<usize>,
     revision: u32,
     /// Whether the mode was chosen since the store was last lost.
     chosen: bool,
-    pub(super) note: String,
+    /// Whether the store was lost since the mode was chosen.
+    lost: bool,
+    /// The notes so far, each with when it began to be the one.
+    notes: Vec<(u64, String)>,
     pub(super) revoked: bool,
+    /// What becomes of the user is beyond what the rules say.
+    pub(super) murky: bool,
     pub(super) seen: Seen,
     /// Whether the user may have been visible in this epoch, and whether it must have been.
     heard: (bool, bool),
-    /// What others may be shown now, and the user's own sessions.
-    pub(super) public: States,
-    pub(super) own: States,
+    /// What others may be shown, and the user's own sessions; each with since when.
+    history: Vec<(u64, States, States)>,
     /// When that changes next by time alone.
     pub(super) next_change: u64,
 }
@@ -42,25 +49,49 @@ pub(super) struct Seen {
 
 impl User {
     pub(super) fn new(name: &str) -> Self {
+        let offline = States::only(State::Offline);
         Self {
             name: name.into(),
             sessions: Vec::new(),
             mode: Mode::Auto,
+            other_modes: Vec::new(),
+            put_right_by: None,
             revision: 0,
             chosen: false,
-            note: String::new(),
+            lost: false,
+            notes: vec![(0, String::new())],
             revoked: false,
+            murky: false,
             seen: Seen::default(),
             heard: (false, false),
-            public: States::only(State::Offline),
-            own: States::only(State::Offline),
+            history: vec![(0, offline, offline)],
             next_change: 0,
         }
     }
 
-    /// The store is lost.
+    /// The one node that knew of the user is gone.
     pub(super) fn forget(&mut self) {
         *self = Self::new(&std::mem::take(&mut self.name));
+    }
+
+    /// The store is lost; what nodes hold of the user they register anew.
+    pub(super) fn lose(&mut self, now: u64, cluster: &Cluster) {
+        (self.chosen, self.lost) = (false, true);
+        if self.mode != Mode::Auto {
+            self.other_modes.push(Mode::Auto);
+            let up = |it: &&Session| !it.orphan && cluster.nodes[it.node].up;
+            self.put_right_by = self.sessions.iter().find(up).map(|it| it.node);
+        }
+        if self.put_right_by.is_none() {
+            self.revision = 0;
+        }
+        self.revoked = false;
+        self.heard = (self.heard.0, false);
+        self.seen = Seen { least: None, told: None, ..self.seen };
+        self.notes.push((now, String::new()));
+        for session in &mut self.sessions {
+            session.certain_from = u64::MAX;
+        }
     }
 
     pub(super) fn session(&mut self, name: &str) -> Option<&mut Session> {
@@ -72,54 +103,58 @@ impl User {
         self.sessions.iter_mut().find(|it| it.conn == Some(conn))
     }
 
-    /// A frame was heard from a session that counts.
-    pub(super) fn hear(&mut self, arrived: u64, read: u64) {
-        if self.mode == Mode::Invisible {
-            self.seen.hidden = self.seen.hidden.max(Some(read));
-        } else {
+    /// A frame was heard from a session that counts; `sure` if every node knows.
+    pub(super) fn hear(&mut self, arrived: u64, read: u64, sure: bool) {
+        self.hear_at_most(read);
+        if sure && self.mode != Mode::Invisible && self.other_modes.is_empty() {
             self.seen.least = self.seen.least.max(Some(arrived));
-            self.seen.most = self.seen.most.max(Some(read));
         }
     }
 
-    /// Something that is no frame was heard: it may count or not.
+    /// Something was heard that may count or not.
     pub(super) fn hear_at_most(&mut self, read: u64) {
         let seen = &mut self.seen;
-        let most =
-            if self.mode == Mode::Invisible { &mut seen.hidden } else { &mut seen.most };
+        let hidden = self.mode == Mode::Invisible && self.other_modes.is_empty();
+        let most = if hidden { &mut seen.hidden } else { &mut seen.most };
         *most = (*most).max(Some(read));
     }
 
-    /// The user chooses a mode; whether that is a new choice.
-    pub(super) fn choose(&mut self, now: u64, mode: Mode) -> bool {
-        if self.mode == mode && self.chosen {
-            return false;
+    /// The user chooses a mode; `by` is the node that takes it, if not every node knows at once.
+    pub(super) fn choose(&mut self, now: u64, mode: Mode, by: Option<usize>) {
+        if self.mode == mode && self.chosen && self.other_modes.is_empty() {
+            return;
         }
         self.chosen = true;
         self.revision += 1;
-        self.put_mode(now, mode);
-        true
+        self.put_mode(now, mode, by);
     }
 
     /// The mode that came with a connect (rule 5).
-    pub(super) fn weigh(&mut self, now: u64, choice: ModeChoice) {
+    pub(super) fn weigh(&mut self, now: u64, choice: ModeChoice, by: Option<usize>) {
         if choice.fresh {
             self.revision = self.revision.max(choice.revision.0) + 1;
             self.chosen = true;
-            self.put_mode(now, choice.mode);
-        } else if !self.chosen && choice.revision.0 > self.revision {
-            self.revision = choice.revision.0;
-            self.put_mode(now, choice.mode);
+            self.put_mode(now, choice.mode, by);
+        } else if !self.chosen {
+            let (told, known) = (choice.revision.0, self.revision);
+            // What is repeated to a store that has lost it is known again.
+            let again = self.lost && told == known && told > 0 && choice.mode == self.mode;
+            if told > known || again {
+                self.revision = told;
+                self.put_mode(now, choice.mode, by);
+            }
         }
     }
 
-    fn put_mode(&mut self, now: u64, mode: Mode) {
-        if mode == Mode::Invisible && self.mode != Mode::Invisible {
+    fn put_mode(&mut self, now: u64, mode: Mode, by: Option<usize>) {
+        let before = self.mode;
+        if mode == Mode::Invisible && before != Mode::Invisible {
             // Becoming hidden counts as a frame heard then; from there on it stands still.
-            if !self.public.is_absent() {
+            let public = self.public();
+            if !public.is_absent() {
                 self.seen.most = self.seen.most.max(Some(now));
             }
-            if !self.public.has(State::Offline) && !self.public.has(State::Unknown) {
+            if !public.has(State::Offline) && by.is_none() {
                 self.seen.least = self.seen.least.max(Some(now));
             }
         }
@@ -127,61 +162,144 @@ impl User {
             self.seen.most = self.seen.most.max(self.seen.hidden);
         }
         self.mode = mode;
+        match by {
+            None => {
+                self.other_modes.clear();
+                self.put_right_by = None;
+            }
+            Some(node) => {
+                // Two nodes that each have a choice to tell: no rule says which is the later.
+                let others = self.put_right_by.is_some_and(|it| it != node);
+                let stuck = !self.other_modes.is_empty() && self.put_right_by.is_none();
+                self.put_right_by = (!others && !stuck).then_some(node);
+                self.other_modes.push(before);
+            }
+        }
+    }
+
+    /// A node has settled: what it had to tell is known.
+    pub(super) fn settle(&mut self, now: u64, node: usize) {
+        if self.put_right_by == Some(node) {
+            self.put_right_by = None;
+            self.other_modes.clear();
+        }
+        for session in self.sessions.iter_mut().filter(|it| it.node == node && !it.orphan) {
+            session.settle(now);
+        }
+    }
+
+    /// A node is gone: what it had to tell is lost, or is not; its sessions have no connections.
+    pub(super) fn lose_node(&mut self, node: usize) {
+        if self.put_right_by == Some(node) {
+            self.put_right_by = None;
+        }
+        for session in self.sessions.iter_mut().filter(|it| it.node == node) {
+            (session.orphan, session.conn) = (true, None);
+        }
+    }
+
+    pub(super) fn set_note(&mut self, now: u64, note: &str) {
+        self.notes.push((now, note.to_owned()));
+    }
+
+    /// The note, as of now.
+    pub(super) fn note(&self) -> &str {
+        self.notes.last().map_or("", |it| &it.1)
+    }
+
+    /// Whether the note was this one at any time since then.
+    pub(super) fn had_note(&self, note: &str, since: u64) -> bool {
+        let ends = self.notes.iter().skip(1).map(|it| it.0).chain([u64::MAX]);
+        self.notes.iter().zip(ends).any(|(it, end)| end >= since && it.1 == note)
+    }
+
+    /// What others may be shown now.
+    pub(super) fn public(&self) -> States {
+        self.history.last().map_or(States::default(), |it| it.1)
     }
 
     /// What may be shown at `now`, from what is known; whether that has changed.
-    pub(super) fn derive(&mut self, now: u64, periods: &Periods, pace: &[Pace]) -> bool {
-        self.sessions.retain(|it| now <= it.must_end(periods, &pace[it.node]));
+    pub(super) fn derive(&mut self, now: u64, cluster: &Cluster) -> bool {
+        self.sessions.retain(|it| now <= it.must_end(cluster));
         let (mut may_be, mut must_be) = (false, false);
         let (mut may_be_active, mut must_be_active) = (false, false);
         let mut may_be_idle = false;
         let mut next = u64::MAX;
         for session in &self.sessions {
-            let pace = &pace[session.node];
-            next = next.min(session.next_change(now, periods, pace));
+            next = next.min(session.next_change(now, cluster));
             if session.passive {
                 continue;
             }
-            let certain = now < session.may_end(periods);
-            let flags = session.flags(now, periods, pace);
+            let certain = session.is_certain(now, cluster);
+            let flags = session.flags(now, cluster);
             may_be = true;
             must_be |= certain;
             may_be_active |= flags.active;
             must_be_active |= certain && !flags.idle;
             may_be_idle |= flags.idle;
         }
-        let mut own = States::default();
-        if !must_be {
-            own = own.with(State::Offline);
-        }
-        match self.mode {
-            Mode::Away if may_be => own = own.with(State::Away),
-            Mode::Busy if may_be => own = own.with(State::Busy),
-            Mode::Dnd if may_be => own = own.with(State::Dnd),
-            Mode::Auto | Mode::Invisible => {
-                if may_be_active {
-                    own = own.with(State::Online);
-                }
-                if may_be_idle && !must_be_active {
-                    own = own.with(State::Away);
-                }
+        self.next_change = next;
+        let online = may_be_active;
+        let away = may_be_idle && !must_be_active;
+        let (mut public, mut own) = (States::default(), States::default());
+        for &mode in self.other_modes.iter().chain([&self.mode]) {
+            let mut states = States::default();
+            if !must_be {
+                states = states.with(State::Offline);
             }
-            _ => {}
+            let chosen = match mode {
+                Mode::Away => Some(State::Away),
+                Mode::Busy => Some(State::Busy),
+                Mode::Dnd => Some(State::Dnd),
+                Mode::Auto | Mode::Invisible => None,
+            };
+            match chosen.filter(|_| may_be) {
+                Some(state) => states = states.with(state),
+                None if chosen.is_none() => {
+                    states = if online { states.with(State::Online) } else { states };
+                    states = if away { states.with(State::Away) } else { states };
+                }
+                None => {}
+            }
+            own = own.union(states);
+            let hidden = mode == Mode::Invisible;
+            public = public.union(if hidden { States::only(State::Offline) } else { states });
         }
-        let public =
-            if self.mode == Mode::Invisible { States::only(State::Offline) } else { own };
         self.heard.0 |= !public.is_absent();
         self.heard.1 |= !public.has(State::Offline);
-        self.next_change = next;
-        let before = (self.public, self.own);
-        (self.public, self.own) = (public, own);
-        before != (public, own)
+        let before = self.history.last().map(|it| (it.1, it.2));
+        if before != Some((public, own)) {
+            self.history.push((now, public, own));
+            return true;
+        }
+        false
     }
 
-    /// What a node may show that says unknown until a time between these two (rule 12 a): in the
-    /// warm-up nobody can say of users not heard from whether they are there.
-    pub(super) fn shown(&self, own: bool, now: u64, warm_until: Option<(u64, u64)>) -> States {
-        let states = if own { self.own } else { self.public };
+    /// What may be shown to a node's viewers that may be behind since `since`, and that may say
+    /// unknown until a time between these two (rule 12 a): in the warm-up nobody can say of users
+    /// not heard from whether they are there.
+    pub(super) fn shown(
+        &self,
+        own: bool,
+        now: u64,
+        since: Option<u64>,
+        warm_until: Option<(u64, u64)>,
+    ) -> States {
+        if self.murky {
+            return States::ALL;
+        }
+        let pick = |it: &(u64, States, States)| if own { it.2 } else { it.1 };
+        let mut states = self.history.last().map_or(States::default(), pick);
+        if let Some(since) = since {
+            let mut end = u64::MAX;
+            for it in self.history.iter().rev().take_while(|it| {
+                let overlaps = end >= since;
+                end = it.0;
+                overlaps
+            }) {
+                states = states.union(pick(it));
+            }
+        }
         match warm_until {
             Some((may, must)) if states.has(State::Offline) && now <= must && !self.heard.1 => {
                 let known = self.heard.0 || now >= may;

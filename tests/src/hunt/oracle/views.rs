@@ -21,6 +21,9 @@ const WAIT: u64 = 31_000;
 impl Oracle<'_> {
     /// Looks at every device; `round` says whether those things are due that only time can break.
     pub(super) fn look_at_devices(&mut self, world: &World<'_>, round: bool) -> Found {
+        if round {
+            self.look_at_staleness()?;
+        }
         for device in 0..self.devices.len() {
             let page = world.device_at(device);
             let Some(client) = page.client() else { continue };
@@ -75,7 +78,7 @@ impl Oracle<'_> {
     /// A view shows the last word that reached it; what it may forget it forgets in its time.
     fn compare(&mut self, device: usize, user: usize, state: State, note: &str) -> Found {
         let now = self.now;
-        let memory = self.periods.ttl + self.periods.grace;
+        let memory = self.cluster.periods.ttl + self.cluster.periods.grace;
         let row = &mut self.devices[device];
         let awake = row.awake_at(now);
         let (good, live) = (row.good, row.link == LinkState::Live);
@@ -112,19 +115,23 @@ impl Oracle<'_> {
         let Some(conn) = self.devices[device].conn else { return true };
         let conn = &self.conns[conn];
         let own = conn.user == Some(user);
-        self.allowed(conn.node, user, own).has(state) && note == self.note_with(user, state)
+        let mut allowed = self.allowed(conn.node, user, own);
+        if !self.cluster.is_settled(conn.node) {
+            allowed = allowed.with(State::Unknown);
+        }
+        allowed.has(state) && self.allows_note(conn.node, user, state, note)
     }
 
     /// How long a live view may be wrong and not say so.
     fn view_patience(&self, device: usize) -> u64 {
-        let periods = &self.periods;
+        let periods = &self.cluster.periods;
         let throttled = if self.devices[device].hidden { THROTTLED } else { 0 };
         periods.beat + ANSWER + LATE + 2 * periods.latency + periods.tick + throttled
     }
 
     fn look_at_times(&mut self, device: usize, page: &Page) -> Found {
         let now = self.now;
-        let periods = self.periods;
+        let periods = self.cluster.periods;
         let row = &mut self.devices[device];
         let awake = row.awake_at(now);
         if !row.runs() || row.hidden {
