@@ -6,7 +6,6 @@
 
 use greendot_protocol::{Span, Time};
 
-use super::Reason;
 use super::rng::Rng;
 
 /// How long the answer to a beat may take.
@@ -22,8 +21,6 @@ pub(super) struct Heart {
     beat: Span,
     /// The beat interval less this beat's jitter.
     gap: Span,
-    /// When the first beat is due; none once it was sent.
-    first: Option<Time>,
     sent: Time,
     heard: Time,
     number: u8,
@@ -63,15 +60,8 @@ impl Heart {
     pub(super) fn new(now: Time, beat: Span, rng: &mut Rng) -> Self {
         // A peer's word, so it is kept within sense: never a busy loop, never never.
         let beat = beat.clamp(Span::from_millis(100), Span::from_secs(24 * 3600));
-        Self {
-            beat,
-            gap: beat,
-            first: Some(now + rng.up_to(beat)),
-            sent: now,
-            heard: now,
-            number: 0,
-            question: None,
-        }
+        let gap = rng.up_to(beat);
+        Self { beat, gap, sent: now, heard: now, number: 0, question: None }
     }
 
     pub(super) fn beat(&self) -> Span {
@@ -86,13 +76,9 @@ impl Heart {
         self.question.is_some()
     }
 
-    /// The next deadline: the open question's, else the next beat's.
-    pub(super) fn deadline(&self) -> (Time, Reason) {
-        match (self.question, self.first) {
-            (Some(question), _) => (question.asked + ANSWER, Reason::Answer),
-            (None, Some(first)) => (first, Reason::Beat),
-            (None, None) => (self.sent.min(self.heard) + self.gap, Reason::Beat),
-        }
+    /// When the next beat is due, if no question is open.
+    pub(super) fn due(&self) -> Time {
+        self.sent.min(self.heard) + self.gap
     }
 
     /// A frame was sent.
@@ -107,7 +93,6 @@ impl Heart {
 
     /// Asks now; the beat's number is returned. An open question is given up for the new one.
     pub(super) fn ask(&mut self, now: Time, rng: &mut Rng) -> u8 {
-        self.first = None;
         self.gap = self.beat - rng.up_to(self.beat.fraction(1, 5));
         self.number = self.number.wrapping_add(1);
         self.question = Some(Question { number: self.number, asked: now, again: false });
@@ -154,7 +139,7 @@ impl Heart {
 
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests {
-    use proptest::{prop_assert, prop_assert_eq, proptest};
+    use proptest::{prop_assert, proptest};
 
     use super::*;
 
@@ -183,9 +168,8 @@ mod tests {
             let (mut heart, _) = beating(Time::ZERO, seed);
             heart.sent(at(sent));
             heart.heard(at(heard));
-            let (due, why) = heart.deadline();
+            let due = heart.due();
             let silent_since = at(sent.min(heard));
-            prop_assert_eq!(why, Reason::Beat);
             prop_assert!(due <= silent_since + BEAT);
             prop_assert!(due >= silent_since + BEAT.fraction(4, 5));
         }
@@ -194,7 +178,7 @@ mod tests {
         fn the_first_beat_comes_within_one_interval(seed: u64, start in 0u64..1_000_000) {
             let mut rng = Rng::new(seed);
             let heart = Heart::new(at(start), BEAT, &mut rng);
-            let (due, _) = heart.deadline();
+            let due = heart.due();
             prop_assert!(at(start) <= due && due <= at(start) + BEAT);
         }
     }
@@ -204,7 +188,7 @@ mod tests {
         let mut secs = [0u32; 10];
         for seed in 0..20_000 {
             let heart = Heart::new(Time::ZERO, BEAT, &mut Rng::new(seed));
-            secs[heart.deadline().0.as_millis().min(9_999) as usize / 1_000] += 1;
+            secs[heart.due().as_millis().min(9_999) as usize / 1_000] += 1;
         }
         assert!(secs.iter().all(|count| (1_800..2_200).contains(count)), "{secs:?}");
     }

@@ -1,10 +1,8 @@
 //! The link: how far the present attempt has got, and where the next one goes.
 
-use alloc::boxed::Box;
-
 use greendot_protocol::{CloseCode, Retry, Span, Time};
 
-use super::Reason;
+use super::alarms::{Alarms, Reason};
 use super::backoff::Backoff;
 use super::output::{Dial, LinkState};
 use super::rng::Rng;
@@ -16,32 +14,35 @@ pub(super) struct Link {
     /// Why it is as it is: a close code, or 0.
     pub(super) why: u16,
     pub(super) dial: Dial,
-    node: u32,
+    pub(super) node: u32,
     nodes: u32,
+    live_since: Time,
     backoff: Backoff,
     /// Until then the server does not want to be dialled.
     not_before: Time,
 }
 
-/// How far the link has got.
-#[derive(Clone, Debug, PartialEq)]
+/// How far the link has got, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// Not started, or ended by the app.
     Closed,
     /// Told not to come back.
     Stopped,
-    /// Lost; without a time it waits for the page to be back.
-    Waiting { until: Option<Time> },
+    /// Lost, and waiting for the page to be back.
+    Away,
+    /// Lost, and waiting for the next dial.
+    Waiting,
     /// The token is being fetched.
-    Token { by: Time },
+    Token,
     /// The connection is being opened.
-    Opening { by: Time, token: Box<str> },
+    Opening,
     /// The hello is sent.
-    Greeting { by: Time },
+    Greeting,
     /// Welcomed; snapshots are still to come.
-    Loading { by: Time },
+    Loading,
     /// Welcomed and loaded.
-    Live { since: Time },
+    Live,
 }
 
 /// How a link was lost.
@@ -74,6 +75,7 @@ impl Link {
             dial: Dial(0),
             node: 0,
             nodes: nodes.max(1),
+            live_since: Time::ZERO,
             backoff: Backoff::default(),
             not_before: Time::ZERO,
         }
@@ -83,52 +85,43 @@ impl Link {
         match self.phase {
             Phase::Closed => LinkState::Closed,
             Phase::Stopped => LinkState::Stopped,
-            Phase::Waiting { .. } => LinkState::Waiting,
-            Phase::Live { .. } => LinkState::Live,
+            Phase::Away | Phase::Waiting => LinkState::Waiting,
+            Phase::Live => LinkState::Live,
             _ => LinkState::Connecting,
         }
     }
 
-    pub(super) fn node(&self) -> u32 {
-        self.node
+    /// Whether there is a socket, open or opening.
+    pub(super) fn has_socket(&self) -> bool {
+        self.phase >= Phase::Opening
     }
 
     /// Whether the hello is out, so that more can be said behind it.
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.phase, Phase::Greeting { .. } | Phase::Loading { .. } | Phase::Live { .. })
-    }
-
-    /// Whether the connection has been welcomed.
-    pub(super) fn is_welcomed(&self) -> bool {
-        matches!(self.phase, Phase::Loading { .. } | Phase::Live { .. })
-    }
-
-    pub(super) fn is_live(&self) -> bool {
-        matches!(self.phase, Phase::Live { .. })
-    }
-
-    pub(super) fn deadline(&self) -> Option<(Time, Reason)> {
-        match self.phase {
-            Phase::Waiting { until } => Some((until?, Reason::Retry)),
-            Phase::Token { by }
-            | Phase::Opening { by, .. }
-            | Phase::Greeting { by }
-            | Phase::Loading { by } => Some((by, Reason::Attempt)),
-            Phase::Closed | Phase::Stopped | Phase::Live { .. } => None,
-        }
+        self.phase >= Phase::Greeting
     }
 
     /// Begins an attempt.
-    pub(super) fn begin(&mut self, now: Time) -> Dial {
+    pub(super) fn begin(&mut self, now: Time, alarms: &mut Alarms) {
         self.dial = Dial(self.dial.0.wrapping_add(1));
         self.why = 0;
-        self.phase = Phase::Token { by: now + ATTEMPT };
-        self.dial
+        self.phase = Phase::Token;
+        alarms.clear(Reason::Retry);
+        alarms.set(Reason::Attempt, now + ATTEMPT);
     }
 
     /// The welcome is there.
-    pub(super) fn welcomed(&mut self, now: Time) {
-        self.phase = Phase::Loading { by: now + LOADING };
+    pub(super) fn welcomed(&mut self, now: Time, alarms: &mut Alarms) {
+        self.phase = Phase::Loading;
+        alarms.set(Reason::Attempt, now + LOADING);
+    }
+
+    /// All that was asked for at the start is there.
+    pub(super) fn loaded(&mut self, now: Time, alarms: &mut Alarms) {
+        self.phase = Phase::Live;
+        self.live_since = now;
+        alarms.clear(Reason::Attempt);
+        alarms.clear(Reason::Unknown);
     }
 
     /// The app starts anew: what was before does not count.
@@ -143,15 +136,14 @@ impl Link {
         &mut self,
         now: Time,
         loss: Loss,
-        beat: Option<Span>,
+        beat: Span,
+        alarms: &mut Alarms,
         rng: &mut Rng,
     ) -> Option<Span> {
-        if let (Phase::Live { since }, Some(beat)) = (&self.phase, beat) {
-            // Only a link that has held tells that all is well again; one that opens and breaks,
-            // opens and breaks, must not be dialled as if each time were the first.
-            if now.since(*since) >= beat {
-                self.backoff.reset();
-            }
+        // Only a link that has held tells that all is well again; one that opens and breaks,
+        // opens and breaks, must not be dialled as if each time were the first.
+        if self.phase == Phase::Live && now.since(self.live_since) >= beat {
+            self.backoff.reset();
         }
         self.why = loss.code;
         if CloseCode::retry_after(loss.code) == Retry::No {
@@ -159,7 +151,7 @@ impl Link {
             return None;
         }
         if loss.page_left {
-            self.phase = Phase::Waiting { until: None };
+            self.phase = Phase::Away;
             return None;
         }
         if loss.node_failed {
@@ -168,16 +160,18 @@ impl Link {
         let named = loss.named.min(LONGEST_NAMED);
         let wait = named + self.backoff.next(rng);
         self.not_before = now + named;
-        self.phase = Phase::Waiting { until: Some(now + wait) };
+        self.phase = Phase::Waiting;
+        alarms.set(Reason::Retry, now + wait);
         Some(wait)
     }
 
     /// There is reason to hope: a wait is cut to at most `jitter`, but not below what the server
     /// has named.
-    pub(super) fn hasten(&mut self, now: Time, jitter: Span, rng: &mut Rng) {
-        if let Phase::Waiting { until } = &mut self.phase {
+    pub(super) fn hasten(&mut self, now: Time, jitter: Span, alarms: &mut Alarms, rng: &mut Rng) {
+        if matches!(self.phase, Phase::Away | Phase::Waiting) {
+            self.phase = Phase::Waiting;
             let soon = self.not_before.max(now + rng.up_to(jitter));
-            *until = Some(until.map_or(soon, |it| it.min(soon)));
+            alarms.set(Reason::Retry, soon.min(alarms.at(Reason::Retry)));
         }
     }
 }

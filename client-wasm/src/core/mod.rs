@@ -36,6 +36,7 @@
 //! visible after a silence longer than an awake link would have survived (a beat and 5 s).
 #![forbid(unsafe_code)]
 
+mod alarms;
 mod awake;
 mod backoff;
 mod beat;
@@ -48,5 +49,6 @@ mod rows;
 mod view;
 mod watches;
 
+pub use alarms::Reason;
 pub use client::{Client, Config, Page, TokenFailure, View};
-pub use output::{Dial, Greeting, LinkState, Message, Output, Part, Reason, Row};
+pub use output::{Dial, Greeting, LinkState, Message, Output, Part, Row};

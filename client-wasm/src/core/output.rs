@@ -19,6 +19,30 @@ pub struct Row(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Part(pub u32);
 
+/// What waits to be done, in order.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    list: Vec<Option<Output>>,
+    next: usize,
+}
+
+impl Queue {
+    #[inline(never)]
+    pub(super) fn push(&mut self, output: Output) {
+        self.list.push(Some(output));
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Output> {
+        let output = self.list.get_mut(self.next).and_then(Option::take);
+        self.next += 1;
+        if output.is_none() {
+            self.list.clear();
+            self.next = 0;
+        }
+        output
+    }
+}
+
 /// What the driver has to do or to tell the app, in this order.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -101,27 +125,6 @@ pub enum LinkState {
     Stopped = 3,
     /// Not started, or ended by the app.
     Closed = 4,
-}
-
-/// Why there is a deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
-    /// Watches that were begun in this tick wait to be sent.
-    Flush,
-    /// Watches that nobody needs any more wait to be ended.
-    Unwatch,
-    /// A connect attempt takes too long.
-    Attempt,
-    /// The wait before the next dial is over.
-    Retry,
-    /// A beat is due.
-    Beat,
-    /// The answer to a beat takes too long.
-    Answer,
-    /// The person has not touched the page for long.
-    Idle,
-    /// Cut off for so long that nobody can say any more how anyone is.
-    Unknown,
 }
 
 /// A frame that owns its texts; see [`Message::as_frame`].

@@ -4,19 +4,21 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use hashbrown::HashTable;
+use greendot_protocol::Epoch;
 
 use super::output::{Part, Row};
-use super::view::{Early, Shown, Weight};
+use super::view::{Early, Shown};
 
 /// The rows. A row's place is also its number on the wire, less one, so that no second table is
 /// needed; see [`Wire::Resting`] for what that asks of reuse.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     slots: Vec<Slot>,
-    free: Vec<u32>,
-    names: HashTable<u32>,
-    seed: u32,
+    /// The latest request that was answered: what rests since before it may be used again.
+    answered: u32,
+    /// Places of the slots that have a user, in the order of the users' names. Looked through only
+    /// when a part begins to watch; to keep a hash table would be quicker and five times the code.
+    names: Vec<u32>,
 }
 
 /// One watched user.
@@ -27,7 +29,8 @@ pub(super) struct Slot {
     pub(super) listeners: Vec<Listener>,
     pub(super) wire: Wire,
     pub(super) shown: Shown,
-    pub(super) weight: Weight,
+    /// The epoch that its version counts in; none: this connection has not spoken of it yet.
+    pub(super) epoch: Option<Epoch>,
     /// An event that came before the snapshot it belongs behind: the newest.
     pub(super) early: Option<Box<Early>>,
     /// The count of the last snapshot that listed this row.
@@ -60,10 +63,6 @@ pub(super) enum Wire {
 }
 
 impl Rows {
-    pub(super) fn new(seed: u64) -> Self {
-        Self { seed: (seed >> 32) as u32, ..Self::default() }
-    }
-
     pub(super) fn get(&self, row: Row) -> Option<&Slot> {
         self.slots.get(row.0 as usize).filter(|it| it.user.is_some())
     }
@@ -91,87 +90,81 @@ impl Rows {
     }
 
     pub(super) fn find(&self, user: &str) -> Option<Row> {
-        let slots = &self.slots;
-        let at = self.names.find(hash(self.seed, user), |&at| is(slots, at, user))?;
-        Some(Row(*at))
+        let place = self.search(user).ok()?;
+        self.names.get(place).map(|&at| Row(at))
+    }
+
+    /// Where in the names the user's is, or would have to be.
+    #[inline(never)]
+    fn search(&self, user: &str) -> Result<usize, usize> {
+        self.names.binary_search_by(|&at| {
+            self.slots.get(at as usize).and_then(|it| it.user.as_deref()).cmp(&Some(user))
+        })
     }
 
     /// The user's row; made if there is none. Also whether it was made.
     pub(super) fn find_or_insert(&mut self, user: &str) -> (Row, bool) {
-        if let Some(row) = self.find(user) {
-            return (row, false);
+        let place = match self.search(user) {
+            Ok(place) => return (Row(self.names.get(place).map_or(0, |&at| at)), false),
+            Err(place) => place,
+        };
+        let at = self.vacancy();
+        if let Some(slot) = self.slots.get_mut(at as usize) {
+            *slot = Slot { user: Some(user.into()), ..Slot::default() };
         }
-        let at = self.free.pop().unwrap_or(self.slots.len() as u32);
-        let slot = Slot { user: Some(user.into()), ..Slot::default() };
-        match self.slots.get_mut(at as usize) {
-            Some(place) => *place = slot,
-            None => self.slots.push(slot),
-        }
-        let (slots, seed) = (&self.slots, self.seed);
-        self.names.insert_unique(hash(seed, user), at, |&at| {
-            slots.get(at as usize).and_then(|it| it.user.as_ref()).map_or(0, |it| hash(seed, it))
-        });
+        self.names.insert(place, at);
         (Row(at), true)
     }
 
     /// Takes the user out. With `rest` the slot is kept from reuse until that request is answered.
     pub(super) fn remove(&mut self, row: Row, rest: Option<u32>) {
+        self.names.retain(|&at| at != row.0);
         let Some(slot) = self.slots.get_mut(row.0 as usize) else { return };
-        let Some(user) = slot.user.take() else { return };
-        *slot = Slot::default();
-        match rest {
-            Some(request) => slot.wire = Wire::Resting(request),
-            None => self.free.push(row.0),
+        *slot = Slot { wire: rest.map_or(Wire::Off, Wire::Resting), ..Slot::default() };
+        if self.names.is_empty() && self.vacancies().count() == self.slots.len() {
+            self.slots = Vec::new();
+            self.names = Vec::new();
         }
-        if let Ok(entry) = self.names.find_entry(hash(self.seed, &user), |&at| at == row.0) {
-            entry.remove();
-        }
-        self.shrink();
     }
 
-    /// Lets the slots go that have rested for long enough: those that wait for `request` or an
-    /// earlier one.
-    pub(super) fn wake_resting(&mut self, request: u32) {
-        for (at, slot) in self.slots.iter_mut().enumerate() {
-            if let Wire::Resting(until) = slot.wire
-                && until <= request
-            {
-                slot.wire = Wire::Off;
-                self.free.push(at as u32);
-            }
+    /// The places of those slots that may be used.
+    fn vacancies(&self) -> impl Iterator<Item = u32> {
+        self.slots.iter().zip(0..).filter_map(|(slot, at)| {
+            let rests = matches!(slot.wire, Wire::Resting(until) if until > self.answered);
+            (slot.user.is_none() && !rests).then_some(at)
+        })
+    }
+
+    /// The first place that may be used; made if there is none.
+    fn vacancy(&mut self) -> u32 {
+        let vacant = self.names.len() < self.slots.len();
+        if let Some(at) = vacant.then(|| self.vacancies().next()).flatten() {
+            return at;
         }
-        self.shrink();
+        self.slots.push(Slot::default());
+        self.slots.len() as u32 - 1
+    }
+
+    /// A request was answered.
+    pub(super) fn answered(&mut self, request: u32) {
+        self.answered = self.answered.max(request);
     }
 
     /// A connection has gone: everyone has to be asked for again, and no number is on its way any
     /// more. Those whom nobody watches are let go.
     pub(super) fn restart(&mut self) {
+        self.answered = 0;
         for at in 0..self.places() {
             let Some(slot) = self.slots.get_mut(at as usize) else { continue };
-            slot.weight = Weight::None;
+            slot.epoch = None;
             slot.early = None;
             slot.listed = 0;
-            match slot.wire {
-                Wire::Resting(_) => {
-                    slot.wire = Wire::Off;
-                    self.free.push(at);
-                }
-                Wire::Refused => {}
-                _ => slot.wire = Wire::Off,
+            if slot.wire != Wire::Refused {
+                slot.wire = Wire::Off;
             }
-            if slot.user.is_some() && slot.listeners.is_empty() {
+            if slot.listeners.is_empty() {
                 self.remove(Row(at), None);
             }
-        }
-        self.shrink();
-    }
-
-    /// Gives memory back once nothing is left in the table.
-    fn shrink(&mut self) {
-        if self.free.len() == self.slots.len() {
-            self.slots = Vec::new();
-            self.free = Vec::new();
-            self.names = HashTable::new();
         }
     }
 }
@@ -202,19 +195,6 @@ impl Slot {
     }
 }
 
-fn is(slots: &[Slot], at: u32, user: &str) -> bool {
-    slots.get(at as usize).is_some_and(|it| it.user.as_deref() == Some(user))
-}
-
-/// FNV-1a with a seed, spread at the end because the table looks at the topmost bits.
-fn hash(seed: u32, user: &str) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325 ^ u64::from(seed);
-    for &byte in user.as_bytes() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    hash ^ (hash >> 29)
-}
-
 #[cfg(test)]
 mod tests {
     use std::format;
@@ -223,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_user_has_one_row_and_keeps_it() {
-        let mut rows = Rows::new(1);
+        let mut rows = Rows::default();
         let (ana, made) = rows.find_or_insert("ana");
         assert!(made);
         let (bo, _) = rows.find_or_insert("bo");
@@ -236,27 +216,27 @@ mod tests {
 
     #[test]
     fn a_resting_slot_is_used_again_only_behind_a_later_answer() {
-        let mut rows = Rows::new(1);
+        let mut rows = Rows::default();
         let (ana, _) = rows.find_or_insert("ana");
         rows.find_or_insert("bo");
         rows.remove(ana, Some(3));
         assert_ne!(rows.find_or_insert("cy").0, ana);
-        rows.wake_resting(2);
+        rows.answered(2);
         assert_ne!(rows.find_or_insert("di").0, ana);
-        rows.wake_resting(3);
+        rows.answered(3);
         assert_eq!(rows.find_or_insert("ed").0, ana);
     }
 
     #[test]
     fn an_empty_table_holds_no_memory() {
-        let mut rows = Rows::new(1);
+        let mut rows = Rows::default();
         let made: std::vec::Vec<Row> =
             (0..500).map(|n| rows.find_or_insert(&format!("u{n}")).0).collect();
         for row in made {
             rows.remove(row, Some(1));
         }
-        rows.wake_resting(1);
-        assert_eq!((rows.slots.capacity(), rows.free.capacity(), rows.names.capacity()), (0, 0, 0));
+        rows.restart();
+        assert_eq!((rows.slots.capacity(), rows.names.capacity()), (0, 0));
     }
 
     #[test]

@@ -7,11 +7,11 @@
 //! are kept, the newest of each user, and weighed against it.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use greendot_protocol::{Entry, Epoch, Span, State, Time, Version};
 
-use super::output::{Output, Row};
+use super::output::{Output, Queue, Row};
 use super::rows::{Rows, Slot, Wire};
 
 /// What the app sees of one user.
@@ -46,16 +46,6 @@ impl Shown {
     }
 }
 
-/// What a row's version counts against.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Weight {
-    /// Nothing: this connection has not spoken of the user yet.
-    #[default]
-    None,
-    /// Versions of this epoch.
-    In(Epoch),
-}
-
 /// An event kept for the snapshot it belongs behind.
 #[derive(Debug)]
 pub(super) struct Early {
@@ -67,7 +57,7 @@ pub(super) struct Early {
 #[derive(Debug, Default)]
 pub(super) struct Epochs {
     current: Option<Epoch>,
-    left: VecDeque<Epoch>,
+    left: Vec<Epoch>,
     snapshots: u32,
 }
 
@@ -76,11 +66,6 @@ pub(super) struct Epochs {
 const LEFT: usize = 64;
 
 impl Epochs {
-    /// Whether no snapshot has come on this connection yet.
-    pub(super) fn are_fresh(&self) -> bool {
-        self.current.is_none()
-    }
-
     /// Takes a snapshot; whether it was of an epoch that is still heard.
     pub(super) fn snapshot(
         &mut self,
@@ -89,7 +74,7 @@ impl Epochs {
         epoch: Epoch,
         request: u32,
         entries: &[Entry<'_>],
-        out: &mut VecDeque<Output>,
+        out: &mut Queue,
     ) -> bool {
         if self.left.contains(&epoch) {
             return false;
@@ -102,7 +87,7 @@ impl Epochs {
         for entry in entries {
             let Some((row, slot)) = asked(rows, entry.number) else { continue };
             slot.listed = self.snapshots;
-            let stands = slot.weight == Weight::In(epoch) && entry.version <= slot.shown.version;
+            let stands = slot.epoch == Some(epoch) && entry.version <= slot.shown.version;
             if !stands {
                 settle(row, slot, epoch, Shown::of(now, entry), out);
             }
@@ -110,15 +95,14 @@ impl Epochs {
         // A snapshot without request speaks of every watch that the server knew when it made it:
         // of those whose own answer is still to come it knew nothing.
         let speaks_of = |slot: &Slot| match slot.wire {
-            Wire::Asked(_) if request == 0 => first || slot.weight != Weight::None,
+            Wire::Asked(_) if request == 0 => first || slot.epoch.is_some(),
             Wire::Asked(asked) => asked == request,
             _ => false,
         };
         for (at, slot) in rows.slots() {
             if slot.listed != self.snapshots && speaks_of(slot) {
                 // Within its epoch a user's version never goes back, not even for the absent.
-                let least =
-                    if slot.weight == Weight::In(epoch) { slot.shown.version } else { Version(0) };
+                let least = if slot.epoch == Some(epoch) { slot.shown.version } else { Version(0) };
                 settle(Row(at), slot, epoch, Shown::absent(least), out);
             }
         }
@@ -132,14 +116,14 @@ impl Epochs {
         rows: &mut Rows,
         epoch: Epoch,
         entries: &[Entry<'_>],
-        out: &mut VecDeque<Output>,
+        out: &mut Queue,
     ) {
         if self.left.contains(&epoch) {
             return;
         }
         for entry in entries {
             let Some((row, slot)) = asked(rows, entry.number) else { continue };
-            if self.current == Some(epoch) && slot.weight == Weight::In(epoch) {
+            if self.current == Some(epoch) && slot.epoch == Some(epoch) {
                 if entry.version > slot.shown.version {
                     show(row, slot, Shown::of(now, entry), out);
                 }
@@ -158,25 +142,20 @@ impl Epochs {
     fn enter(&mut self, epoch: Epoch) {
         if let Some(left) = self.current.replace(epoch) {
             if self.left.len() >= LEFT {
-                self.left.pop_front();
+                self.left.remove(0);
             }
-            self.left.push_back(left);
+            self.left.push(left);
         }
     }
 }
 
 /// Shows nobody's state any more, because nobody can say (rule 12 c).
-pub(super) fn forget(rows: &mut Rows, out: &mut VecDeque<Output>) {
+pub(super) fn forget(rows: &mut Rows, out: &mut Queue) {
     for (at, slot) in rows.slots() {
         if slot.user.is_some() {
             show(Row(at), slot, Shown::default(), out);
         }
     }
-}
-
-/// Whether anyone's state is shown.
-pub(super) fn knows_anyone(rows: &mut Rows) -> bool {
-    rows.slots().any(|(_, slot)| slot.shown.state != State::Unknown)
 }
 
 /// The row that a number on the wire stands for, if it was asked for on this connection.
@@ -187,8 +166,8 @@ fn asked(rows: &mut Rows, number: u32) -> Option<(Row, &mut Slot)> {
 }
 
 /// A snapshot's word, unless an event that came before it is newer.
-fn settle(row: Row, slot: &mut Slot, epoch: Epoch, word: Shown, out: &mut VecDeque<Output>) {
-    slot.weight = Weight::In(epoch);
+fn settle(row: Row, slot: &mut Slot, epoch: Epoch, word: Shown, out: &mut Queue) {
+    slot.epoch = Some(epoch);
     let early = slot.early.take_if(|it| it.epoch == epoch);
     let newest = match early {
         Some(early) if early.shown.version > word.version => early.shown,
@@ -198,10 +177,12 @@ fn settle(row: Row, slot: &mut Slot, epoch: Epoch, word: Shown, out: &mut VecDeq
 }
 
 /// Puts `shown` into the view, and tells those who watch if it looks different.
-fn show(row: Row, slot: &mut Slot, shown: Shown, out: &mut VecDeque<Output>) {
+fn show(row: Row, slot: &mut Slot, shown: Shown, out: &mut Queue) {
     let differs = slot.shown.state != shown.state || slot.shown.note != shown.note;
     slot.shown = shown;
     if differs {
-        out.extend(slot.listeners.iter().map(|it| Output::Changed { part: it.part, row }));
+        for listener in &slot.listeners {
+            out.push(Output::Changed { part: listener.part, row });
+        }
     }
 }

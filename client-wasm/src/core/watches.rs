@@ -8,9 +8,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use greendot_protocol::limits::{CLIENT_FRAME_BYTES, WATCHES};
-use greendot_protocol::{Span, Time};
+use greendot_protocol::{ErrorCode, Span};
 
-use super::output::{Message, Row};
+use super::output::{Dial, Message, Output, Queue, Row};
 use super::rows::{Rows, Wire};
 
 /// The watches of one connection.
@@ -18,97 +18,23 @@ use super::rows::{Rows, Wire};
 pub(super) struct Watches {
     /// The newest request's number; 0: none yet.
     request: u32,
-    /// Requests of the connection's start that are not answered yet.
-    awaited: Vec<u32>,
-    pub(super) flush_at: Option<Time>,
-    pub(super) unwatch_at: Option<Time>,
-}
-
-/// What has to be said, and whom there was no room for.
-#[derive(Debug, Default)]
-pub(super) struct Traffic {
-    pub(super) frames: Vec<Message>,
-    pub(super) over: Vec<Row>,
+    /// The last of the requests that went out with the hello.
+    first: u32,
 }
 
 impl Watches {
     /// Everyone, on a new connection.
-    pub(super) fn start(&mut self, rows: &mut Rows) -> Traffic {
-        let traffic = self.flush(rows);
-        self.awaited = (1..=self.request).collect();
-        traffic
+    pub(super) fn start(&mut self, rows: &mut Rows, dial: Dial, out: &mut Queue) {
+        self.exchange(rows, dial, out, false);
+        self.first = self.request;
     }
 
-    /// Whether everyone asked for at the connection's start has been answered.
-    pub(super) fn are_loaded(&self) -> bool {
-        self.awaited.is_empty()
-    }
-
-    /// Someone is newly watched.
-    pub(super) fn begun(&mut self, now: Time) {
-        self.flush_at.get_or_insert(now);
-    }
-
-    /// Someone on the wire is watched no more.
-    pub(super) fn ended(&mut self, now: Time) {
-        self.unwatch_at.get_or_insert(now + HELD_BACK);
-    }
-
-    /// Asks for those who were not asked for yet; ends the needless ones too, if their room is
-    /// wanted.
-    pub(super) fn flush(&mut self, rows: &mut Rows) -> Traffic {
-        self.flush_at = None;
-        let (mut taken, mut wanted) = (0, 0);
-        for (_, slot) in rows.slots() {
-            match slot.wire {
-                Wire::Asked(_) => taken += 1,
-                Wire::Off | Wire::Over if !slot.listeners.is_empty() => wanted += 1,
-                _ => {}
-            }
-        }
-        if taken + wanted > WATCHES && self.unwatch_at.is_some() {
-            return self.unwatch(rows);
-        }
-        let mut traffic = Traffic::default();
-        self.ask(rows, WATCHES.saturating_sub(taken), &mut traffic);
-        traffic
-    }
-
-    /// Ends what nobody needs, and lets in those who had no room.
-    pub(super) fn unwatch(&mut self, rows: &mut Rows) -> Traffic {
-        self.unwatch_at = None;
-        let mut traffic = Traffic::default();
-        let mut numbers = Vec::new();
-        let mut taken = 0;
-        for (at, slot) in rows.slots() {
-            if matches!(slot.wire, Wire::Asked(_)) {
-                if slot.listeners.is_empty() {
-                    numbers.push(number_of(at));
-                } else {
-                    taken += 1;
-                }
-            }
-        }
-        for number in &numbers {
-            // Behind the answer to the next request nothing about these can come any more.
-            rows.remove(Row(number - 1), Some(self.request + 1));
-        }
-        if !numbers.is_empty() {
-            traffic.frames.push(Message::Unwatch { numbers });
-        }
-        self.ask(rows, WATCHES.saturating_sub(taken), &mut traffic);
-        traffic
-    }
-
-    /// A snapshot has come in answer to `request`.
-    pub(super) fn answered(&mut self, rows: &mut Rows, request: u32) {
-        self.awaited.retain(|&it| it != request);
-        rows.wake_resting(request);
-    }
-
-    /// A snapshot about everyone was the first thing heard.
-    pub(super) fn all_answered(&mut self) {
-        self.awaited.clear();
+    /// Whether everyone asked for with the hello has been answered.
+    pub(super) fn are_loaded(&self, rows: &mut Rows) -> bool {
+        !rows.slots().any(|(_, slot)| {
+            slot.epoch.is_none()
+                && matches!(slot.wire, Wire::Asked(request) if request <= self.first)
+        })
     }
 
     /// The connection is gone, and with it all that was asked for.
@@ -117,7 +43,44 @@ impl Watches {
         rows.restart();
     }
 
-    fn ask(&mut self, rows: &mut Rows, mut room: usize, traffic: &mut Traffic) {
+    /// Ends the needless ones, if it is time to `end` them or their room is wanted; then lets in as
+    /// many of the others as there is room for. Whether anything was sent.
+    pub(super) fn exchange(
+        &mut self,
+        rows: &mut Rows,
+        dial: Dial,
+        out: &mut Queue,
+        end: bool,
+    ) -> bool {
+        let before = self.request;
+        let mut sent = false;
+        let (mut needless, mut kept, mut wanted) = (Vec::new(), 0, 0);
+        for (at, slot) in rows.slots() {
+            match (slot.wire, slot.listeners.is_empty()) {
+                (Wire::Asked(_), true) => needless.push(number_of(at)),
+                (Wire::Asked(_), false) => kept += 1,
+                (Wire::Off | Wire::Over, false) => wanted += 1,
+                _ => {}
+            }
+        }
+        if end || needless.len() + kept + wanted > WATCHES {
+            for number in &needless {
+                // Behind the answer to the next request nothing about these can come any more.
+                rows.remove(Row(number - 1), Some(self.request + 1));
+            }
+            if !needless.is_empty() {
+                let frame = Message::Unwatch { numbers: needless };
+                out.push(Output::Send { dial, frame });
+                sent = true;
+            }
+        } else {
+            kept += needless.len();
+        }
+        self.ask(rows, WATCHES.saturating_sub(kept), dial, out);
+        sent || self.request != before
+    }
+
+    fn ask(&mut self, rows: &mut Rows, mut room: usize, dial: Dial, out: &mut Queue) {
         let mut users: Vec<(u32, Arc<str>)> = Vec::new();
         let mut bytes = 0;
         for (at, slot) in rows.slots() {
@@ -128,16 +91,18 @@ impl Watches {
             if room == 0 {
                 if slot.wire == Wire::Off {
                     slot.wire = Wire::Over;
-                    traffic.over.push(Row(at));
+                    out.push(Output::Error {
+                        code: ErrorCode::TooManyWatches,
+                        about: at,
+                        text: OVER.into(),
+                    });
                 }
                 continue;
             }
             room -= 1;
             let cost = user.len() + ITEM_BYTES;
             if bytes + cost > FRAME_BYTES {
-                self.request += 1;
-                let users = core::mem::take(&mut users);
-                traffic.frames.push(Message::Watch { request: self.request, users });
+                self.send(&mut users, dial, out);
                 bytes = 0;
             }
             bytes += cost;
@@ -145,11 +110,19 @@ impl Watches {
             slot.wire = Wire::Asked(self.request + 1);
         }
         if !users.is_empty() {
-            self.request += 1;
-            traffic.frames.push(Message::Watch { request: self.request, users });
+            self.send(&mut users, dial, out);
         }
     }
+
+    fn send(&mut self, users: &mut Vec<(u32, Arc<str>)>, dial: Dial, out: &mut Queue) {
+        self.request += 1;
+        let users = core::mem::take(users);
+        out.push(Output::Send { dial, frame: Message::Watch { request: self.request, users } });
+    }
 }
+
+const OVER: &str = "a connection may watch 1000 users: this one has to wait until others are \
+                    watched no more";
 
 /// The number that stands for a row on the wire; 0 is left out because errors use it for "none".
 const fn number_of(at: u32) -> u32 {
@@ -157,7 +130,7 @@ const fn number_of(at: u32) -> u32 {
 }
 
 /// How long a watch that nobody needs any more is kept.
-const HELD_BACK: Span = Span::from_millis(500);
+pub(super) const HELD_BACK: Span = Span::from_millis(500);
 
 /// The users of one watch frame, in bytes, with room for the frame's own head.
 const FRAME_BYTES: usize = CLIENT_FRAME_BYTES - 16;
@@ -177,7 +150,7 @@ mod tests {
     use crate::core::Part;
 
     fn watched(count: usize, bytes: usize) -> Rows {
-        let mut rows = Rows::new(1);
+        let mut rows = Rows::default();
         for n in 0..count {
             let (row, _) = rows.find_or_insert(&format!("{n:0bytes$}"));
             rows.get_mut(row).expect("just made").listen(Part(1));
@@ -185,12 +158,26 @@ mod tests {
         rows
     }
 
+    fn sent(out: &mut Queue) -> Vec<Message> {
+        core::iter::from_fn(|| out.pop())
+            .filter_map(|output| match output {
+                Output::Send { frame, .. } => Some(frame),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn start(rows: &mut Rows) -> Vec<Message> {
+        let mut out = Queue::default();
+        Watches::default().start(rows, Dial(1), &mut out);
+        sent(&mut out)
+    }
+
     #[test]
     fn frames_stay_under_the_limit_and_name_everyone_once() {
-        let mut rows = watched(WATCHES, USER_BYTES);
-        let traffic = Watches::default().start(&mut rows);
+        let frames = start(&mut watched(WATCHES, USER_BYTES));
         let mut numbers = Vec::new();
-        for frame in &traffic.frames {
+        for frame in &frames {
             let mut bytes = Vec::new();
             encode_client(&frame.as_frame(), &mut bytes);
             assert!(bytes.len() <= CLIENT_FRAME_BYTES, "{} bytes", bytes.len());
@@ -198,26 +185,26 @@ mod tests {
             numbers.extend(users.iter().map(|(number, _)| *number));
         }
         assert_eq!(numbers, (1..=WATCHES as u32).collect::<Vec<_>>());
-        assert_eq!(traffic.frames.len(), 5);
+        assert_eq!(frames.len(), 5);
     }
 
     #[test]
     fn five_hundred_users_are_one_frame() {
-        let mut rows = watched(500, 22);
-        assert_eq!(Watches::default().start(&mut rows).frames.len(), 1);
+        assert_eq!(start(&mut watched(500, 22)).len(), 1);
     }
 
     #[test]
-    fn those_over_the_limit_come_in_when_there_is_room() {
-        let mut rows = watched(WATCHES + 2, 8);
-        let mut watches = Watches::default();
-        let traffic = watches.start(&mut rows);
-        assert_eq!(traffic.over, [Row(1000), Row(1001)]);
-        assert!(watches.flush(&mut rows).over.is_empty(), "they are named once");
+    fn those_held_back_make_room_when_it_is_wanted() {
+        let mut rows = watched(WATCHES, 8);
+        let (mut watches, mut out) = (Watches::default(), Queue::default());
+        watches.start(&mut rows, Dial(1), &mut out);
+        sent(&mut out);
         rows.get_mut(Row(3)).expect("watched").unlisten(Part(1), false);
-        watches.ended(Time::ZERO);
-        let frames = watches.flush(&mut rows).frames;
+        let (ana, _) = rows.find_or_insert("ana");
+        rows.get_mut(ana).expect("just made").listen(Part(1));
+        watches.exchange(&mut rows, Dial(1), &mut out, false);
+        let frames = sent(&mut out);
         assert_eq!(frames[0], Message::Unwatch { numbers: [4].into() });
-        assert!(matches!(&frames[1], Message::Watch { users, .. } if users[0].0 == 1001));
+        assert!(matches!(&frames[1], Message::Watch { users, .. } if &*users[0].1 == "ana"));
     }
 }

@@ -1,6 +1,11 @@
 //! The client core on a virtual clock. One test, one promise.
 #![cfg(not(target_arch = "wasm32"))]
-#![allow(missing_docs)]
+#![allow(unreachable_pub, reason = "one binary, no interface")]
 
+mod beats;
+mod link;
+mod pages;
 mod rig;
 mod scenarios;
+mod view;
+mod watches;

@@ -12,6 +12,8 @@ pub fn secs(secs: f64) -> Time {
     Time::from_millis((secs * 1000.0).round() as u64)
 }
 
+type Call = fn(&mut Client, Time);
+
 /// What one test needs to see of a run.
 pub struct Rig {
     pub client: Client,
@@ -24,7 +26,7 @@ pub struct Rig {
     pub answer: bool,
     pub welcome: Welcome<'static>,
     /// What the app does inside the callback of a link's state, once.
-    pub on_link: Option<(LinkState, fn(&mut Client, Time))>,
+    pub on_link: Option<(LinkState, Call)>,
     pub dial: Dial,
     requests: Vec<u32>,
 }

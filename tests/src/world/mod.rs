@@ -61,8 +61,6 @@ enum Task {
     Input { device: usize, every: u64, until: u64 },
     /// Something from R reaches a node, if it is still in that run.
     FromStore(usize, u64, Box<store::FromStore>),
-    /// The engine has given a session a generation.
-    Generation(String, String),
     /// A broken path is noticed at the server's end.
     ServerSeesEnd(usize),
 }
@@ -223,7 +221,6 @@ impl<'a> World<'a> {
             Task::Ask { step, left } => self.ask_again(step, left),
             Task::Input { device, every, until } => self.input(device, every, until),
             Task::FromStore(node, run, message) => self.arrive_from_store(node, run, *message),
-            Task::Generation(user, session) => self.note_generation(user, session),
             Task::ServerSeesEnd(conn) => self.server_sees_end(conn),
         }
         Ok(())

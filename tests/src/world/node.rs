@@ -271,9 +271,9 @@ impl World<'_> {
         row.session = Some(hello.session.to_owned());
         self.edge(Edge::Taken { conn });
         self.heard(conn);
-        // What the engine says of the generation is known once it has asked R.
-        self.pump(node);
-        self.at(self.now, ARRIVAL, Task::Generation(user.to_owned(), hello.session.to_owned()));
+        if self.store.is_none() {
+            self.note_generation(user.to_owned(), hello.session.to_owned());
+        }
     }
 
     /// Remembers the generation that a session has now been given.

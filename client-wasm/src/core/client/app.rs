@@ -4,9 +4,11 @@ use greendot_protocol::limits::{NOTE_BYTES, USER_BYTES};
 use greendot_protocol::{ErrorCode, Mode, State, Time};
 
 use super::Client;
+use crate::core::alarms::Reason;
 use crate::core::link::Phase;
 use crate::core::output::{Message, Output, Part, Row};
 use crate::core::rows::Wire;
+use crate::core::watches::HELD_BACK;
 
 impl Client {
     /// Starts the link, or cuts a wait short: dials at once. While it is connecting or live this
@@ -18,7 +20,7 @@ impl Client {
                 self.link.forget_losses();
                 self.dial(now);
             }
-            Phase::Waiting { .. } => self.dial(now),
+            Phase::Away | Phase::Waiting => self.dial(now),
             _ => {}
         }
     }
@@ -57,14 +59,14 @@ impl Client {
         let (row, made) = self.rows.find_or_insert(user);
         let Some(slot) = self.rows.get_mut(row) else { return row };
         if slot.listen(part) && slot.shown.state != State::Unknown {
-            self.outputs.push_back(Output::Changed { part, row });
+            self.outputs.push(Output::Changed { part, row });
         }
         if made && (user.is_empty() || user.len() > USER_BYTES) {
             slot.wire = Wire::Refused;
             let text = "a user's name has 1 to 128 bytes: this one is not watched".into();
-            self.outputs.push_back(Output::Error { code: ErrorCode::BadUser, about: row.0, text });
+            self.outputs.push(Output::Error { code: ErrorCode::BadUser, about: row.0, text });
         } else if slot.wire == Wire::Off && self.link.is_open() {
-            self.watches.begun(now);
+            self.alarms.set_if_clear(Reason::Flush, now);
         }
         row
     }
@@ -89,12 +91,12 @@ impl Client {
             return;
         }
         if matches!(slot.wire, Wire::Asked(_)) {
-            self.watches.ended(now);
+            self.alarms.set_if_clear(Reason::Unwatch, now + HELD_BACK);
             return;
         }
         self.rows.remove(row, None);
         if self.rows.len() == 0 {
-            self.unknown_at = None;
+            self.alarms.clear(Reason::Unknown);
         }
     }
 
@@ -119,7 +121,7 @@ impl Client {
         let now = self.arrive(now);
         if note.len() > NOTE_BYTES {
             let text = "a note has up to 256 bytes: the old one stays; shorten it".into();
-            self.outputs.push_back(Output::Error { code: ErrorCode::NoteTooLong, about: 0, text });
+            self.outputs.push(Output::Error { code: ErrorCode::NoteTooLong, about: 0, text });
             return;
         }
         let said = self.link.is_open();
@@ -127,13 +129,5 @@ impl Client {
         if said {
             self.send(now, Message::Note(note.into()));
         }
-    }
-
-    pub(super) fn refuse_over(&mut self, row: Row) {
-        let text = "a connection may watch 1000 users: this one has to wait until others are \
-                    watched no more"
-            .into();
-        let code = ErrorCode::TooManyWatches;
-        self.outputs.push_back(Output::Error { code, about: row.0, text });
     }
 }

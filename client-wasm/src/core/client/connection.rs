@@ -5,11 +5,12 @@ use alloc::boxed::Box;
 use greendot_protocol::{CloseCode, ErrorCode, ServerFrame, Span, Time, Welcome};
 
 use super::Client;
+use crate::core::alarms::Reason;
 use crate::core::beat::{Answer, Heart};
 use crate::core::link::{Loss, Phase};
 use crate::core::output::{Dial, Greeting, Message, Output, Row};
 use crate::core::rows::Wire;
-use crate::core::view::{self, Epochs};
+use crate::core::view::Epochs;
 
 /// Why there is no token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,16 +28,17 @@ impl Client {
         if dial != self.link.dial {
             return;
         }
-        if let Phase::Token { by } = self.link.phase {
-            self.link.phase = Phase::Opening { by, token: token.into() };
-            self.outputs.push_back(Output::Dial { dial, node: self.link.node() });
+        if self.link.phase == Phase::Token {
+            self.link.phase = Phase::Opening;
+            self.token = token.into();
+            self.outputs.push(Output::Dial { dial, node: self.link.node });
         }
     }
 
     /// There is no token for this dial.
     pub fn handle_token_failed(&mut self, now: Time, dial: Dial, why: TokenFailure) {
         let now = self.arrive(now);
-        if dial == self.link.dial && matches!(self.link.phase, Phase::Token { .. }) {
+        if dial == self.link.dial && self.link.phase == Phase::Token {
             let code = match why {
                 TokenFailure::Failed => 0,
                 TokenFailure::NotAllowed => CloseCode::NotAllowed.number(),
@@ -48,23 +50,21 @@ impl Client {
     /// The connection is open.
     pub fn handle_opened(&mut self, now: Time, dial: Dial) {
         let now = self.arrive(now);
-        match &mut self.link.phase {
-            Phase::Opening { by, token } if dial == self.link.dial => {
-                let (by, token) = (*by, core::mem::take(token));
-                self.link.phase = Phase::Greeting { by };
-                self.say_hello(now, token);
-            }
+        if dial == self.link.dial && self.link.phase == Phase::Opening {
+            self.link.phase = Phase::Greeting;
+            self.say_hello(now);
+        } else {
             // Called off, but it opened all the same.
-            _ => self.outputs.push_back(Output::CloseSocket { dial, code: ABANDONED }),
+            self.outputs.push(Output::CloseSocket { dial, code: ABANDONED });
         }
     }
 
     /// All that can be said at once is said at once, without waiting for the welcome.
-    fn say_hello(&mut self, now: Time, token: Box<str>) {
+    fn say_hello(&mut self, now: Time) {
         self.idle.said = self.idle.is_over(now);
         let greeting = Greeting {
             session: self.session.clone(),
-            token,
+            token: core::mem::take(&mut self.token),
             idle: self.idle.said,
             input_age_secs: self.idle.input_age_secs(now),
             idle_after_secs: self.idle.app.map(|it| it.as_secs().min(u64::from(u32::MAX)) as u32),
@@ -74,8 +74,7 @@ impl Client {
         if let Some(note) = self.own.note_to_say() {
             self.send(now, Message::Note(note));
         }
-        let traffic = self.watches.start(&mut self.rows);
-        self.send_traffic(now, traffic);
+        self.watches.start(&mut self.rows, self.link.dial, &mut self.outputs);
     }
 
     /// A frame was read.
@@ -91,13 +90,9 @@ impl Client {
             ServerFrame::Welcome(welcome) => self.on_welcome(now, welcome),
             ServerFrame::BeatAnswer(number) => self.on_answer(now, *number),
             ServerFrame::Snapshot { epoch, request, entries } => {
-                let first = self.epochs.are_fresh();
                 let (rows, out) = (&mut self.rows, &mut self.outputs);
                 if self.epochs.snapshot(now, rows, *epoch, *request, entries, out) {
-                    if *request == 0 && first {
-                        self.watches.all_answered();
-                    }
-                    self.watches.answered(&mut self.rows, *request);
+                    self.rows.answered(*request);
                     self.go_live_if_loaded(now);
                 }
             }
@@ -116,7 +111,7 @@ impl Client {
             }
             ServerFrame::Close { code, retry_after } => {
                 // Its end is as good as there; a dead network may never bring it.
-                self.outputs.push_back(Output::CloseSocket { dial, code: NORMAL });
+                self.outputs.push(Output::CloseSocket { dial, code: NORMAL });
                 self.end(now, code.number(), *retry_after);
             }
             // A frame of a later version.
@@ -135,33 +130,35 @@ impl Client {
     /// The connection has ended with this code, or could not be opened (1006).
     pub fn handle_closed(&mut self, now: Time, dial: Dial, code: u16) {
         let now = self.arrive(now);
-        let was_there = self.link.is_open() || matches!(self.link.phase, Phase::Opening { .. });
-        if dial == self.link.dial && was_there {
+        if dial == self.link.dial && self.link.has_socket() {
             self.end(now, code, Span::ZERO);
         }
     }
 
     fn on_welcome(&mut self, now: Time, welcome: &Welcome<'_>) {
-        if !matches!(self.link.phase, Phase::Greeting { .. }) {
+        if self.link.phase != Phase::Greeting {
             return;
         }
-        self.link.welcomed(now);
-        self.heart = Some(Heart::new(now, welcome.beat, &mut self.rng));
+        self.link.welcomed(now, &mut self.alarms);
+        let heart = Heart::new(now, welcome.beat, &mut self.rng);
+        self.beat = heart.beat();
+        self.alarms.set(Reason::Beat, heart.due());
+        self.heart = Some(heart);
         self.idle.server = welcome.idle_after;
+        self.await_idle();
         self.memory = welcome.ttl + welcome.grace;
         self.node_is_stale = welcome.stale;
         self.own.welcomed(welcome.mode, welcome.revision);
         self.tell_mode();
         if !welcome.ticket.is_empty() {
-            self.outputs.push_back(Output::Ticket(welcome.ticket.into()));
+            self.outputs.push(Output::Ticket(welcome.ticket.into()));
         }
         self.go_live_if_loaded(now);
     }
 
     fn go_live_if_loaded(&mut self, now: Time) {
-        if matches!(self.link.phase, Phase::Loading { .. }) && self.watches.are_loaded() {
-            self.link.phase = Phase::Live { since: now };
-            self.unknown_at = None;
+        if self.link.phase == Phase::Loading && self.watches.are_loaded(&mut self.rows) {
+            self.link.loaded(now, &mut self.alarms);
             self.tell_link(None);
             self.tell_stale();
         }
@@ -171,6 +168,8 @@ impl Client {
         let Some(heart) = &mut self.heart else { return };
         match heart.answered(now, number) {
             Answer::Good => {
+                self.alarms.clear(Reason::Answer);
+                self.alarms.set(Reason::Beat, heart.due());
                 self.doubted = false;
                 self.own.beat_answered();
                 self.tell_mode();
@@ -187,21 +186,21 @@ impl Client {
             ErrorCode::BadUser => Wire::Refused,
             ErrorCode::TooManyWatches => Wire::Over,
             _ => {
-                self.outputs.push_back(Output::Error { code, about, text: text.into() });
+                self.outputs.push(Output::Error { code, about, text: text.into() });
                 return;
             }
         };
         let Some(row) = about.checked_sub(1).map(Row) else { return };
         if let Some(slot) = self.rows.get_mut(row) {
             slot.wire = refused;
-            self.outputs.push_back(Output::Error { code, about: row.0, text: text.into() });
+            self.outputs.push(Output::Error { code, about: row.0, text: text.into() });
         }
     }
 
     /// The connection's end is known, with its code.
     fn end(&mut self, now: Time, code: u16, named: Span) {
         let says_go = [CloseCode::Drain, CloseCode::Full].iter().any(|it| it.number() == code);
-        let node_failed = says_go || !self.link.is_live();
+        let node_failed = says_go || self.link.phase != Phase::Live;
         self.lose(now, Loss { code, named, node_failed, ..Loss::at(now) });
     }
 
@@ -222,16 +221,15 @@ impl Client {
     }
 
     fn close_socket(&mut self, code: u16) {
-        if self.link.is_open() || matches!(self.link.phase, Phase::Opening { .. }) {
-            self.outputs.push_back(Output::CloseSocket { dial: self.link.dial, code });
+        if self.link.has_socket() {
+            self.outputs.push(Output::CloseSocket { dial: self.link.dial, code });
         }
     }
 
     /// The link is lost, and comes back by itself unless it is told not to.
     pub(super) fn lose(&mut self, now: Time, loss: Loss) {
-        let beat = self.heart.as_ref().map(Heart::beat);
-        let retry = self.link.lost(now, loss, beat, &mut self.rng);
         self.forget_connection(loss.since);
+        let retry = self.link.lost(now, loss, self.beat, &mut self.alarms, &mut self.rng);
         self.tell_stale();
         self.tell_link(retry);
     }
@@ -239,21 +237,22 @@ impl Client {
     /// Nothing of a connection outlives it but the view, and that for a time only.
     pub(super) fn forget_connection(&mut self, since: Time) {
         self.heart = None;
+        self.alarms.clear_connection();
         self.doubted = false;
         self.node_is_stale = false;
         self.epochs = Epochs::default();
         self.watches.lost(&mut self.rows);
         self.own.lost();
-        if self.unknown_at.is_none() && view::knows_anyone(&mut self.rows) {
-            self.unknown_at = Some(since + self.memory);
+        if self.rows.len() > 0 {
+            self.alarms.set_if_clear(Reason::Unknown, since + self.memory);
         }
     }
 
     pub(super) fn dial(&mut self, now: Time) {
         self.dialled_offline = self.offline;
-        let dial = self.link.begin(now);
+        self.link.begin(now, &mut self.alarms);
         self.tell_link(None);
-        self.outputs.push_back(Output::NeedToken { dial });
+        self.outputs.push(Output::NeedToken { dial: self.link.dial });
     }
 }
 

@@ -5,7 +5,7 @@ mod connection;
 mod page;
 mod timeout;
 
-use alloc::collections::VecDeque;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 
 use greendot_protocol::{Mode, Span, State, Time, Version};
@@ -13,15 +13,16 @@ use greendot_protocol::{Mode, Span, State, Time, Version};
 pub use connection::TokenFailure;
 pub use page::Page;
 
+use super::alarms::{Alarms, Reason};
 use super::awake::Awake;
 use super::beat::Heart;
-use super::link::Link;
-use super::output::{LinkState, Message, Output, Row};
+use super::link::{Link, Phase};
+use super::output::{LinkState, Message, Output, Queue, Row};
 use super::own::Own;
 use super::rng::Rng;
 use super::rows::Rows;
 use super::view::Epochs;
-use super::watches::{Traffic, Watches};
+use super::watches::Watches;
 
 /// What a client is told at its start.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,9 @@ pub struct Client {
     rng: Rng,
     session: Arc<str>,
     link: Link,
+    alarms: Alarms,
+    /// The token of the present dial, until its hello.
+    token: Box<str>,
     /// The beats of the present connection, from its welcome on.
     heart: Option<Heart>,
     awake: Awake,
@@ -51,10 +55,10 @@ pub struct Client {
     epochs: Epochs,
     watches: Watches,
     idle: Idle,
+    /// The beat interval, as the last welcome said.
+    beat: Span,
     /// ttl + grace, as the last welcome said: how long the view outlives the link.
     memory: Span,
-    /// When the view is forgotten; only while cut off.
-    unknown_at: Option<Time>,
     /// The link stands, but nothing has proved that since there was reason to doubt it.
     doubted: bool,
     /// The node's own word that its word may be old.
@@ -65,7 +69,7 @@ pub struct Client {
     dialled_offline: bool,
     told_stale: bool,
     told_mode: Option<Mode>,
-    outputs: VecDeque<Output>,
+    outputs: Queue,
 }
 
 /// When the person was last here, and what the server was told of it.
@@ -97,28 +101,40 @@ impl Client {
             rng: Rng::new(config.seed),
             session: config.session.into(),
             link: Link::new(config.nodes),
+            alarms: Alarms::default(),
+            token: Box::default(),
             heart: None,
             awake: Awake::new(now),
             own: Own::default(),
-            rows: Rows::new(config.seed),
+            rows: Rows::default(),
             epochs: Epochs::default(),
             watches: Watches::default(),
             idle: Idle { app: config.idle_after, server: Span::ZERO, last_input: now, said: false },
+            beat: Span::ZERO,
             memory: Span::ZERO,
-            unknown_at: None,
             doubted: false,
             node_is_stale: false,
             offline: false,
             dialled_offline: false,
             told_stale: true,
             told_mode: None,
-            outputs: VecDeque::new(),
+            outputs: Queue::default(),
         }
+    }
+
+    /// When [`Client::handle_timeout`] is to be called next, and why.
+    pub fn deadline(&self) -> Option<(Time, Reason)> {
+        self.alarms.next()
+    }
+
+    /// How many deadlines are held: at most one for each reason.
+    pub fn timers(&self) -> usize {
+        self.alarms.count()
     }
 
     /// What has to be done next; none: nothing until the next input or deadline.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        self.outputs.pop()
     }
 
     /// The link's state.
@@ -133,7 +149,7 @@ impl Client {
 
     /// Whether the view may be old.
     pub fn stale(&self) -> bool {
-        !self.link.is_live() || self.doubted || self.node_is_stale
+        self.link.phase != Phase::Live || self.doubted || self.node_is_stale
     }
 
     /// The user's own mode, if anyone has said it.
@@ -171,34 +187,27 @@ impl Client {
         if let Some(heart) = &mut self.heart {
             heart.sent(now);
         }
-        self.outputs.push_back(Output::Send { dial: self.link.dial, frame });
-    }
-
-    fn send_traffic(&mut self, now: Time, traffic: Traffic) {
-        for frame in traffic.frames {
-            self.send(now, frame);
-        }
-        for row in traffic.over {
-            self.refuse_over(row);
-        }
+        self.outputs.push(Output::Send { dial: self.link.dial, frame });
     }
 
     fn tell_link(&mut self, retry: Option<Span>) {
         let (state, why) = (self.link.state(), self.link.why);
-        self.outputs.push_back(Output::Link { state, why, retry });
+        self.outputs.push(Output::Link { state, why, retry });
     }
 
     fn tell_stale(&mut self) {
         let stale = self.stale();
         if core::mem::replace(&mut self.told_stale, stale) != stale {
-            self.outputs.push_back(Output::Stale(stale));
+            self.outputs.push(Output::Stale(stale));
         }
     }
 
     fn tell_mode(&mut self) {
         let mode = self.own.mode();
-        if core::mem::replace(&mut self.told_mode, mode) != mode {
-            self.outputs.extend(mode.map(Output::Mode));
+        if core::mem::replace(&mut self.told_mode, mode) != mode
+            && let Some(mode) = mode
+        {
+            self.outputs.push(Output::Mode(mode));
         }
     }
 }

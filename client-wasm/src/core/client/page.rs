@@ -3,6 +3,7 @@
 use greendot_protocol::{Span, Time};
 
 use super::Client;
+use crate::core::alarms::Reason;
 use crate::core::beat::{ANSWER, LATE};
 use crate::core::link::{Loss, Phase};
 use crate::core::output::Message;
@@ -51,7 +52,7 @@ impl Client {
             Page::Shown => {
                 self.thaw(now);
                 self.doubt(now);
-                self.link.hasten(now, IN_SIGHT, &mut self.rng);
+                self.hasten(now, IN_SIGHT);
             }
         }
     }
@@ -62,6 +63,7 @@ impl Client {
         self.idle.last_input = now;
         if core::mem::take(&mut self.idle.said) && self.link.is_open() {
             self.send(now, Message::Active);
+            self.await_idle();
         }
         self.hasten_if_away(now);
     }
@@ -77,7 +79,7 @@ impl Client {
                 self.ask(now);
             }
         }
-        self.link.hasten(now, IN_SIGHT, &mut self.rng);
+        self.hasten(now, IN_SIGHT);
     }
 
     /// A link that has not answered since the network went is given up: in most cases the address
@@ -85,41 +87,44 @@ impl Client {
     /// a server on this very machine, is kept, and asked once more.
     fn on_online(&mut self, now: Time) {
         let was_offline = core::mem::take(&mut self.offline);
-        if self.link.is_welcomed() {
+        if self.heart.is_some() {
             if was_offline && self.doubted {
                 self.drop_link(now, Loss::at(now));
             } else {
                 self.ask(now);
             }
-        } else if self.dialled_offline && self.link.deadline().is_some() {
+        } else if self.dialled_offline && self.link.phase >= Phase::Token {
             self.drop_link(now, Loss::at(now));
         }
-        self.link.hasten(now, ONLINE, &mut self.rng);
+        self.hasten(now, ONLINE);
     }
 
     /// The page may be kept for a return or thrown away; nobody knows. Either way the connection
     /// is over, or the page would not be kept.
     fn on_left(&mut self, now: Time) {
-        match self.link.phase {
-            Phase::Closed | Phase::Stopped => (),
-            Phase::Waiting { .. } => self.link.phase = Phase::Waiting { until: None },
-            _ => {
-                self.leave(now, Message::Closing);
-                self.lose(now, Loss { page_left: true, ..Loss::at(now) });
-            }
+        if self.link.phase >= Phase::Token {
+            self.leave(now, Message::Closing);
+            self.lose(now, Loss { page_left: true, ..Loss::at(now) });
+        } else if self.link.phase == Phase::Waiting {
+            self.link.phase = Phase::Away;
+            self.alarms.clear(Reason::Retry);
         }
     }
 
+    fn hasten(&mut self, now: Time, jitter: Span) {
+        self.link.hasten(now, jitter, &mut self.alarms, &mut self.rng);
+    }
+
     fn hasten_if_away(&mut self, now: Time) {
-        if self.link.phase == (Phase::Waiting { until: None }) {
-            self.link.hasten(now, IN_SIGHT, &mut self.rng);
+        if self.link.phase == Phase::Away {
+            self.hasten(now, IN_SIGHT);
         }
     }
 
     /// Frozen time is not time awake.
     fn thaw(&mut self, now: Time) {
         if let Some(still) = self.awake.thaw(now) {
-            self.unknown_at = self.unknown_at.map(|it| it + still);
+            self.was_still(still);
         }
     }
 }

@@ -1,65 +1,46 @@
 //! Deadlines, and what is done about them.
 
-use greendot_protocol::{Beat, Time};
+use greendot_protocol::{Beat, Span, Time};
 
 use super::Client;
-use crate::core::beat::Verdict;
+use crate::core::alarms::Reason;
+use crate::core::beat::{ANSWER, Heart, Verdict};
 use crate::core::link::{Loss, Phase};
-use crate::core::output::{Message, Reason};
+use crate::core::output::Message;
 use crate::core::view;
 
 impl Client {
-    /// When [`Client::handle_timeout`] is to be called next, and why.
-    pub fn deadline(&self) -> Option<(Time, Reason)> {
-        self.deadlines().into_iter().flatten().min_by_key(|&(at, _)| at)
-    }
-
-    /// How many deadlines are held: at most one for each reason.
-    pub fn timers(&self) -> usize {
-        self.deadlines().into_iter().flatten().count()
-    }
-
-    fn deadlines(&self) -> [Option<(Time, Reason)>; 6] {
-        let idle = self.idle.after().filter(|_| self.link.is_welcomed() && !self.idle.said);
-        [
-            self.watches.flush_at.map(|at| (at, Reason::Flush)),
-            self.watches.unwatch_at.map(|at| (at, Reason::Unwatch)),
-            self.link.deadline(),
-            self.heart.as_ref().map(|it| it.deadline()),
-            idle.map(|after| (self.idle.last_input + after, Reason::Idle)),
-            self.unknown_at.map(|at| (at, Reason::Unknown)),
-        ]
-    }
-
     /// Does what is due. Too early a call does nothing.
     pub fn handle_timeout(&mut self, now: Time) {
         let now = self.arrive(now);
         // Each reason's deadline is gone, or later than now, once it is handled.
         while let Some((_, reason)) = self.deadline().filter(|&(at, _)| at <= now) {
+            self.alarms.clear(reason);
             match reason {
-                Reason::Flush => {
-                    let traffic = self.watches.flush(&mut self.rows);
-                    self.send_traffic(now, traffic);
-                }
-                Reason::Unwatch => {
-                    let traffic = self.watches.unwatch(&mut self.rows);
-                    self.send_traffic(now, traffic);
+                Reason::Flush | Reason::Unwatch => {
+                    let (rows, out) = (&mut self.rows, &mut self.outputs);
+                    let end = reason == Reason::Unwatch;
+                    let sent = self.watches.exchange(rows, self.link.dial, out, end);
+                    if let Some(heart) = self.heart.as_mut().filter(|_| sent) {
+                        heart.sent(now);
+                    }
                 }
                 Reason::Attempt => {
-                    let node_failed = !matches!(self.link.phase, Phase::Token { .. });
+                    let node_failed = self.link.phase != Phase::Token;
                     self.drop_link(now, Loss { node_failed, ..Loss::at(now) });
                 }
                 Reason::Retry => self.dial(now),
-                Reason::Beat => self.ask(now),
+                Reason::Beat => match self.heart.as_ref().map(Heart::due) {
+                    Some(due) if due > now => self.alarms.set(Reason::Beat, due),
+                    _ => self.ask(now),
+                },
                 Reason::Answer => self.on_silence(now),
-                Reason::Idle => {
+                Reason::Idle if self.idle.is_over(now) => {
                     self.idle.said = true;
                     self.send(now, Message::Idle);
                 }
-                Reason::Unknown => {
-                    self.unknown_at = None;
-                    view::forget(&mut self.rows, &mut self.outputs);
-                }
+                Reason::Idle => self.await_idle(),
+                Reason::Unknown => view::forget(&mut self.rows, &mut self.outputs),
             }
         }
     }
@@ -69,16 +50,28 @@ impl Client {
     pub(super) fn arrive(&mut self, now: Time) -> Time {
         let due = self.deadline().map(|(at, _)| at);
         if let Some(still) = self.awake.arrive(now, due) {
-            // Time asleep is not time cut off.
-            self.unknown_at = self.unknown_at.map(|it| it + still);
+            self.was_still(still);
             self.suspect(now);
         }
         now.max(self.awake.last())
     }
 
+    /// Time asleep is not time cut off.
+    pub(super) fn was_still(&mut self, still: Span) {
+        // Adding to "never" leaves it there.
+        self.alarms.set(Reason::Unknown, self.alarms.at(Reason::Unknown) + still);
+    }
+
+    /// Idle comes up when the last input is long enough ago, if it ever does and is not said yet.
+    pub(super) fn await_idle(&mut self) {
+        if let Some(after) = self.idle.after().filter(|_| !self.idle.said) {
+            self.alarms.set(Reason::Idle, self.idle.last_input + after);
+        }
+    }
+
     /// There is a new reason to doubt the link: its next answer counts, and no earlier one.
     pub(super) fn doubt(&mut self, now: Time) {
-        if self.link.is_welcomed() {
+        if self.heart.is_some() {
             self.ask(now);
             self.doubted = true;
             self.tell_stale();
@@ -88,7 +81,7 @@ impl Client {
     /// As [`Client::doubt`], for a timer that was late: a page in which every timer is late must
     /// still notice a dead link.
     fn suspect(&mut self, now: Time) {
-        if self.link.is_welcomed() {
+        if self.heart.is_some() {
             self.ask_again(now);
             self.doubted = true;
             self.tell_stale();
@@ -112,6 +105,8 @@ impl Client {
     fn send_beat(&mut self, now: Time, number: u8) {
         let input_age_secs = Some(self.idle.input_age_secs(now));
         self.send(now, Message::Beat(Beat { number, input_age_secs }));
+        self.alarms.clear(Reason::Beat);
+        self.alarms.set(Reason::Answer, now + ANSWER);
         self.own.beat_sent();
     }
 
