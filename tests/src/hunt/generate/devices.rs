@@ -31,11 +31,21 @@ impl Draft {
         self.devices[place].offline = false;
         self.devices[place].blackholed = false;
         let idle_after = self.rng.one_in(6).then(|| [0, 3_000][self.rng.below(2)]);
-        let nodes = Vec::new();
+        let nodes = self.some_nodes();
         self.step(Verb::Open { client: name.clone(), nodes, idle_after, stored: None, twin_of: None });
         if !self.rng.one_in(4) {
             self.app_watch(name);
         }
+    }
+
+    /// The nodes that a client dials, in its own order; none: the first.
+    fn some_nodes(&mut self) -> Vec<String> {
+        if self.nodes.len() == 1 {
+            return Vec::new();
+        }
+        let (first, many) = (self.some_node(), 1 + self.rng.below(self.nodes.len()));
+        let all = self.nodes.len();
+        (0..many).map(|it| self.nodes[(first + it) % all].name.clone()).collect()
     }
 
     fn app_watch(&mut self, client: String) {

@@ -24,6 +24,8 @@ pub(super) struct Draft {
     /// When everything that was named with an end is over.
     pub(super) busy_until: u64,
     pub(super) conns: usize,
+    /// The store answers nothing.
+    pub(super) down: bool,
 }
 
 #[derive(Debug)]
@@ -31,6 +33,7 @@ pub(super) struct NodeDraft {
     pub(super) name: String,
     pub(super) up: bool,
     pub(super) paused: bool,
+    pub(super) cut: bool,
 }
 
 #[derive(Debug)]
@@ -38,8 +41,9 @@ pub(super) struct WatcherDraft {
     pub(super) name: &'static str,
     pub(super) watched: Vec<String>,
     pub(super) stalled: bool,
-    /// Its connection was lost with its node.
+    /// It has no connection: never had, hung up, or lost it with its node.
     pub(super) lost: bool,
+    pub(super) node: usize,
 }
 
 #[derive(Debug)]
@@ -47,6 +51,7 @@ pub(super) struct RawDraft {
     pub(super) name: String,
     pub(super) vanished: bool,
     pub(super) leaving: bool,
+    pub(super) node: usize,
 }
 
 #[derive(Debug)]
@@ -122,16 +127,22 @@ impl Draft {
         until
     }
 
-    /// A node that stands and runs.
-    pub(super) fn running_node(&mut self) -> Option<usize> {
-        let running: Vec<usize> = (0..self.nodes.len())
-            .filter(|&it| self.nodes[it].up && !self.nodes[it].paused)
-            .collect();
-        (!running.is_empty()).then(|| running[self.rng.below(running.len())])
+    /// A node to connect to: mostly one that stands.
+    pub(super) fn some_node(&mut self) -> usize {
+        let node = self.rng.below(self.nodes.len());
+        if self.nodes[node].up || self.rng.one_in(4) {
+            return node;
+        }
+        self.nodes.iter().position(|it| it.up).unwrap_or(node)
     }
 
-    /// Whether every node runs: what the application does reaches all of them.
-    pub(super) fn all_run(&self) -> bool {
-        self.nodes.iter().all(|it| it.up && !it.paused)
+    /// The node's name, where there are several to tell apart.
+    pub(super) fn named(&self, node: usize) -> Option<String> {
+        (self.nodes.len() > 1).then(|| self.nodes[node].name.clone())
+    }
+
+    /// Whether any node runs: what the application does is lost otherwise.
+    pub(super) fn any_runs(&self) -> bool {
+        self.nodes.iter().any(|it| it.up && !it.paused)
     }
 }

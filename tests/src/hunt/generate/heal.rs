@@ -11,10 +11,19 @@ impl Draft {
         for node in 0..self.nodes.len() {
             let node_name = self.nodes[node].name.clone();
             if !self.nodes[node].up {
-                self.step(Verb::Start { node: node_name, empty: true });
-            } else if self.nodes[node].paused {
+                let empty = self.nodes.len() == 1;
+                self.nodes[node].up = true;
+                self.step(Verb::Start { node: node_name.clone(), empty });
+            }
+            if self.nodes[node].cut {
+                self.step(Verb::Cut { node: node_name.clone(), cut: false });
+            }
+            if self.nodes[node].paused {
                 self.step(Verb::Pause { node: node_name, paused: false });
             }
+        }
+        if self.down {
+            self.step(Verb::Store { up: true });
         }
         for device in 0..self.devices.len() {
             let client = self.devices[device].name.clone();
@@ -39,7 +48,7 @@ impl Draft {
             }
             if self.watchers[watcher].lost {
                 let users = self.some_users();
-                self.step(Verb::Watch { watcher: name, users, node: None, token_until: None });
+                self.watch_these(watcher, users);
             }
         }
         self.now + quiet_after(&self.settings)
@@ -52,7 +61,8 @@ pub(crate) fn quiet_after(settings: &FileSettings) -> u64 {
     let engine = &settings.engine;
     // A dial into a dead path is given up after 10 s, the next waits for up to 30 s.
     let links = 45_000;
-    let sessions = engine.ttl + engine.expiry_grace + engine.grace;
+    // After an outage nobody is swept for one ttl more.
+    let sessions = engine.ttl + engine.ttl + engine.expiry_grace + engine.grace;
     let warmup = engine.warmup();
     links.max(sessions.as_millis()).max(warmup.as_millis())
         + engine.beat.as_millis()

@@ -3,6 +3,7 @@
 mod devices;
 mod draft;
 mod heal;
+mod nodes;
 mod raws;
 mod settings;
 
@@ -19,18 +20,28 @@ const LONGEST: u64 = 240_000;
 pub fn world(seed: u64) -> Plan {
     let mut rng = Rng::new(seed);
     let kind = if rng.one_in(2) { Kind::Engine } else { Kind::World };
-    let settings = settings::settings(&mut rng, kind);
+    let mut settings = settings::settings(&mut rng, kind);
+    let nodes = if rng.one_in(2) { 1 } else { 2 + rng.below(3) };
+    settings.thin = rng.one_in(3);
     let jitter = if settings.latency > 0 && rng.one_in(2) { 1 + settings.latency } else { 0 };
     let watchers = if kind == Kind::Engine { 1 + rng.below(3) } else { rng.below(3) };
     let users = 1 + rng.below(4);
     let mut draft = Draft {
         kind,
         settings,
-        nodes: vec![NodeDraft { name: "N1".into(), up: true, paused: false }],
+        nodes: (1..=nodes)
+            .map(|it| NodeDraft { name: format!("N{it}"), up: true, paused: false, cut: false })
+            .collect(),
         users,
         watchers: WATCHERS[..watchers]
             .iter()
-            .map(|name| WatcherDraft { name, watched: Vec::new(), stalled: false, lost: false })
+            .map(|name| WatcherDraft {
+                name,
+                watched: Vec::new(),
+                stalled: false,
+                lost: true,
+                node: 0,
+            })
             .collect(),
         raws: Vec::new(),
         devices: Vec::new(),
@@ -38,6 +49,7 @@ pub fn world(seed: u64) -> Plan {
         now: 0,
         busy_until: 0,
         conns: 0,
+        down: false,
         rng,
     };
     draft.begin();
@@ -92,19 +104,13 @@ impl Draft {
             0..=4 => self.mode(),
             5..=11 => self.watcher_step(),
             12 => self.revoke(),
-            13..=16 => self.pause_or_resume(),
-            17..=18 => self.kill_or_start(),
-            _ => {
-                let who = self.nodes[0].name.clone();
-                let by = [3_600_000, -120_000][self.rng.below(2)];
-                self.step(Verb::Skew { who, by });
-            }
+            _ => self.node_step(),
         }
     }
 
     fn mode(&mut self) {
         use greendot_protocol::Mode;
-        if !self.all_run() {
+        if !self.any_runs() {
             return;
         }
         let modes = [
@@ -122,7 +128,7 @@ impl Draft {
     }
 
     fn revoke(&mut self) {
-        if self.all_run() && self.rng.one_in(2) {
+        if self.any_runs() && self.rng.one_in(2) {
             let user = self.user();
             self.step(Verb::Revoke { user });
         }
@@ -163,36 +169,17 @@ impl Draft {
             return;
         }
         row.watched.extend(users.iter().cloned());
-        row.lost = false;
-        let watcher = row.name.to_owned();
-        self.step(Verb::Watch { watcher, users, node: None, token_until: None });
+        self.watch_these(watcher, users);
     }
 
-    fn pause_or_resume(&mut self) {
-        let node = self.rng.below(self.nodes.len());
-        let row = &mut self.nodes[node];
-        if row.up {
-            row.paused = !row.paused;
-            let verb = Verb::Pause { node: row.name.clone(), paused: row.paused };
-            self.step(verb);
+    pub(super) fn watch_these(&mut self, watcher: usize, users: Vec<String>) {
+        if self.watchers[watcher].lost {
+            self.watchers[watcher].lost = false;
+            self.watchers[watcher].node = self.some_node();
         }
+        let node = self.named(self.watchers[watcher].node);
+        let watcher = self.watchers[watcher].name.to_owned();
+        self.step(Verb::Watch { watcher, users, node, token_until: None });
     }
 
-    fn kill_or_start(&mut self) {
-        let node = self.rng.below(self.nodes.len());
-        let row = &mut self.nodes[node];
-        let name = row.name.clone();
-        if row.up {
-            (row.up, row.paused) = (false, false);
-            for watcher in &mut self.watchers {
-                watcher.lost = true;
-                watcher.watched.clear();
-            }
-            self.raws.clear();
-            self.step(Verb::Kill { node: name });
-        } else {
-            row.up = true;
-            self.step(Verb::Start { node: name, empty: true });
-        }
-    }
 }

@@ -11,12 +11,13 @@ impl Draft {
         let session = if passive { "p1" } else { SESSIONS[self.rng.below(3)] };
         self.conns += 1;
         let conn = format!("c{}", self.conns);
-        self.raws.push(RawDraft { name: conn.clone(), vanished: false, leaving: false });
+        let node = self.some_node();
+        self.raws.push(RawDraft { name: conn.clone(), vanished: false, leaving: false, node });
         let verb = Verb::Connect {
             user,
             session: session.to_owned(),
             conn,
-            node: None,
+            node: self.named(node),
             passive,
             idle: self.rng.one_in(5),
             beats: !self.rng.one_in(6),
@@ -31,7 +32,7 @@ impl Draft {
         }
         let raw = self.rng.below(self.raws.len());
         let conn = self.raws[raw].name.clone();
-        if self.rng.one_in(8) && self.all_run() {
+        if self.rng.one_in(8) && self.any_runs() {
             let user = self.user();
             let note = ["lunch", "back at 3", ""][self.rng.below(3)].to_owned();
             return self.step(Verb::Note { user, note });

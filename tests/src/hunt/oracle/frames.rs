@@ -329,7 +329,10 @@ impl Oracle<'_> {
         let Some(user) = self.conns[conn].user else {
             return self.complain(Kind::ClosedWithoutCause, text);
         };
-        if self.users[user].murky || (due && !cluster.is_settled(self.conns[conn].node)) {
+        let it = &self.users[user];
+        // Of several reasons to close it any may come first.
+        if it.murky || (due && (it.revoked || !cluster.is_settled(self.conns[conn].node))) {
+            self.to_close.retain(|it| it.conn != conn);
             return Ok(());
         }
         let Some(session) = self.users[user].session_on(conn) else {
