@@ -37,14 +37,38 @@ pub(super) struct User {
 /// When the user was last seen (rule 9).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// At least.
-    pub(super) least: Option<u64>,
+    /// At least: since when that has been so, and what.
+    least: Option<(u64, u64)>,
+    /// At least, before that.
+    least_before: Option<u64>,
     /// At most.
     pub(super) most: Option<u64>,
     /// The last frame heard while the user was hidden; it may count once the user shows again.
     hidden: Option<u64>,
     /// The latest that anyone was told.
     pub(super) told: Option<u64>,
+}
+
+impl Seen {
+    /// Somebody was heard at `at`, as of `now`.
+    fn at_least(&mut self, now: u64, at: u64) {
+        let (since, least) = self.least.unwrap_or((0, 0));
+        if self.least.is_some() && at <= least {
+            return;
+        }
+        if since < now {
+            self.least_before = self.least.map(|it| it.1);
+        }
+        self.least = Some((now, at));
+    }
+
+    /// At least, as a node knows that may have heard of it `before` this very moment only.
+    pub(super) fn least(&self, now: u64, before: bool) -> Option<u64> {
+        match self.least {
+            Some((since, _)) if before && since >= now => self.least_before,
+            it => it.map(|it| it.1),
+        }
+    }
 }
 
 impl User {
@@ -87,7 +111,7 @@ impl User {
         }
         self.revoked = false;
         self.heard = (self.heard.0, false);
-        self.seen = Seen { least: None, told: None, ..self.seen };
+        self.seen = Seen { least: None, least_before: None, told: None, ..self.seen };
         self.notes.push((now, String::new()));
         for session in &mut self.sessions {
             session.certain_from = u64::MAX;
@@ -107,7 +131,7 @@ impl User {
     pub(super) fn hear(&mut self, arrived: u64, read: u64, sure: bool) {
         self.hear_at_most(read);
         if sure && self.mode != Mode::Invisible && self.other_modes.is_empty() {
-            self.seen.least = self.seen.least.max(Some(arrived));
+            self.seen.at_least(read, arrived);
         }
     }
 
@@ -155,7 +179,7 @@ impl User {
                 self.seen.most = self.seen.most.max(Some(now));
             }
             if !public.has(State::Offline) && by.is_none() {
-                self.seen.least = self.seen.least.max(Some(now));
+                self.seen.at_least(now, now);
             }
         }
         if mode != Mode::Invisible {
@@ -220,14 +244,16 @@ impl User {
 
     /// What may be shown at `now`, from what is known; whether that has changed.
     pub(super) fn derive(&mut self, now: u64, cluster: &Cluster) -> bool {
-        self.sessions.retain(|it| now <= it.must_end(cluster));
+        // What a node that has stood still holds it may register anew.
+        let held = |it: &Session| it.conn.is_some() && !cluster.is_settled(it.node);
+        self.sessions.retain(|it| now <= it.must_end(cluster) || held(it));
         let (mut may_be, mut must_be) = (false, false);
         let (mut may_be_active, mut must_be_active) = (false, false);
         let mut may_be_idle = false;
         let mut next = u64::MAX;
         for session in &self.sessions {
             next = next.min(session.next_change(now, cluster));
-            if session.passive {
+            if session.passive || now > session.must_end(cluster) {
                 continue;
             }
             let certain = session.is_certain(now, cluster);

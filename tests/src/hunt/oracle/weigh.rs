@@ -29,7 +29,7 @@ impl Oracle<'_> {
         let settled = self.cluster.is_settled(self.conns[conn].node);
         let user = &self.users[user];
         // Somebody who was seen for the first time just now may not be known here yet.
-        let seen = user.seen.least.is_some_and(|at| !self.cluster.shares || at < self.now);
+        let seen = user.seen.least(self.now, self.cluster.shares).is_some();
         if listed || user.murky || !settled || !seen {
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl Oracle<'_> {
         if it.murky {
             return Ok(());
         }
-        let least = seen.least.filter(|&at| sure && (!self.cluster.shares || at < self.now));
+        let least = seen.least(self.now, self.cluster.shares).filter(|_| sure);
         let Some(ago) = said.seen_ago else {
             if said.state == State::Offline && least.is_some() {
                 let text = format!("{name} was seen at {least:?} ms, but nothing is told");
@@ -127,9 +127,11 @@ impl Oracle<'_> {
             let since = self.cluster.shares.then_some(self.now);
             let allowed = self.users[id].shown(false, self.now, since, None);
             if !allowed.has(state) {
+                let early = state == State::Offline;
+                let kind = if early { Kind::OfflineTooEarly } else { Kind::WrongState };
                 let (state, allowed) = (state.name(), allowed.words());
                 let text = format!("{user} turns {state}; the rules allow {allowed}");
-                return self.complain(Kind::WrongState, text);
+                return self.complain(kind, text);
             }
         }
         let turns = &mut self.turned[id];
