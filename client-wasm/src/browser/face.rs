@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 
 use super::host::Host;
 use super::shell::Shell;
-use crate::core::{self, Config, Dial, Page, Part, Row, TokenFailure};
+use crate::core::{self, Config, Dial, Page, Part, Row, TokenFailure, View};
 
 /// A presence client. All calls return at once, and none throws in ordinary use.
 #[wasm_bindgen]
@@ -116,26 +116,49 @@ impl Client {
 
     /// 0 offline, 1 online, 2 away, 3 busy, 4 dnd, 5 unknown.
     pub fn state(&self, row: u32) -> u8 {
-        let state = |client: &core::Client, now| client.view(now, Row(row)).map(|it| it.state);
-        self.0.look(state).unwrap_or(State::Unknown) as u8
+        let mut state = State::Unknown;
+        self.view(row, &mut |view| state = view.state);
+        state as u8
     }
 
     /// The number of the change that is shown.
     pub fn version(&self, row: u32) -> u32 {
-        self.0.look(|client, now| client.view(now, Row(row)).map_or(0, |it| it.version.0))
+        let mut version = 0;
+        self.view(row, &mut |view| version = view.version.0);
+        version
     }
 
     /// How long ago the user was last seen, as of now; -1: not known.
     #[wasm_bindgen(js_name = seenAgoMs)]
     pub fn seen_ago_ms(&self, row: u32) -> f64 {
-        let ago = self.0.look(|client, now| client.view(now, Row(row))?.seen_ago);
-        ago.map_or(-1.0, |it| it.as_millis() as f64)
+        let mut millis = -1.0;
+        self.view(row, &mut |view| {
+            if let Some(ago) = view.seen_ago {
+                millis = ago.as_millis() as f64;
+            }
+        });
+        millis
     }
 
     /// The user's note, if there is one.
     pub fn note(&self, row: u32) -> Option<String> {
-        let note = |client: &core::Client, now| Some(client.view(now, Row(row))?.note.into());
-        self.0.look(note).filter(|it: &String| !it.is_empty())
+        let mut note = None;
+        self.view(row, &mut |view| {
+            if !view.note.is_empty() {
+                note = Some(view.note.into());
+            }
+        });
+        note
+    }
+}
+
+impl Client {
+    fn view(&self, row: u32, at: &mut dyn FnMut(View<'_>)) {
+        self.0.look(&mut |client, now| {
+            if let Some(view) = client.view(now, Row(row)) {
+                at(view);
+            }
+        });
     }
 }
 

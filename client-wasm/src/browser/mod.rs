@@ -9,6 +9,7 @@
 mod clock;
 mod face;
 mod host;
+mod js;
 mod shell;
 mod socket;
 

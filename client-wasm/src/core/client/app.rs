@@ -15,6 +15,7 @@ impl Client {
     /// does nothing.
     pub fn connect(&mut self, now: Time) {
         let now = self.arrive(now);
+        self.thaw(now);
         match self.link.phase {
             Phase::Closed | Phase::Stopped => {
                 self.link.forget_losses();
