@@ -83,8 +83,9 @@ impl Oracle<'_> {
         let cluster = &self.cluster;
         let heard = cluster.is_heard(node);
         let Some(session) = self.users[user].session_on(conn) else {
-            // It speaks for no session any more: nothing it says has any effect (rule 4).
-            return;
+            // It speaks for no session any more: nothing it says has any effect (rule 4). Its node
+            // may not know yet.
+            return self.watching(conn, frame);
         };
         session.hear(when, heard);
         if session.leaving != Leaving::No {
@@ -121,6 +122,25 @@ impl Oracle<'_> {
                 self.must_close(conn, 1000, None);
                 self.session_is_over(conn, user);
             }
+            ClientFrame::Mode(mode) => self.users[user].choose(now, *mode, by),
+            ClientFrame::Note(note) => self.users[user].set_note(now, note),
+            _ => self.watching(conn, frame),
+        }
+        self.derive(user);
+        self.shifted = true;
+    }
+
+    /// Of a covered session it is only known that it was heard shortly before (thin renewals).
+    fn told_as_heard(&self, arrived: u64) -> u64 {
+        if self.cluster.thin { arrived.saturating_sub(self.cluster.sooner()) } else { arrived }
+    }
+
+    fn watching(&mut self, conn: usize, frame: &ClientFrame<'_>) {
+        let now = self.now;
+        if self.conns[conn].is_closing {
+            return;
+        }
+        match frame {
             ClientFrame::Watch { request, users } => {
                 let serials = users.iter().map(|it| self.watch(conn, it.number, it.user)).collect();
                 self.conns[conn].requests.push((*request, serials, now));
@@ -130,17 +150,8 @@ impl Oracle<'_> {
             ClientFrame::Unwatch { numbers } => {
                 self.conns[conn].watches.retain(|it| !numbers.contains(&it.number));
             }
-            ClientFrame::Mode(mode) => self.users[user].choose(now, *mode, by),
-            ClientFrame::Note(note) => self.users[user].set_note(now, note),
             _ => {}
         }
-        self.derive(user);
-        self.shifted = true;
-    }
-
-    /// Of a covered session it is only known that it was heard shortly before (thin renewals).
-    fn told_as_heard(&self, arrived: u64) -> u64 {
-        if self.cluster.thin { arrived.saturating_sub(self.cluster.sooner()) } else { arrived }
     }
 
     fn watch(&mut self, conn: usize, number: u32, name: &str) -> u64 {
@@ -267,9 +278,14 @@ impl Oracle<'_> {
     pub(super) fn place_is_lost(&mut self, conn: usize) {
         for place in 0..self.to_close.len() {
             let due = self.to_close[place];
-            if due.unsure_by == Some(conn)
-                && self.conns[due.conn].open
-                && let Some(user) = self.conns[conn].user
+            let (old, new) = (&self.conns[due.conn], &self.conns[conn]);
+            let same = old.user == new.user && old.session == new.session;
+            let unsettled = !self.cluster.is_settled(old.node) || due.unsure_by == Some(conn);
+            if same
+                && unsettled
+                && due.conn != conn
+                && old.open
+                && let Some(user) = new.user
             {
                 self.users[user].murky = true;
             }
@@ -308,7 +324,9 @@ impl Oracle<'_> {
 
     /// The node closes a connection: there must be a cause.
     pub(super) fn closes(&mut self, conn: usize, code: u16) -> Found {
-        let expected = self.to_close.iter().position(|it| it.conn == conn && it.code == code);
+        let mut due = self.to_close.iter();
+        let expected =
+            due.position(|it| it.conn == conn && (it.code == code || it.unsure_by.is_some()));
         let row = &mut self.conns[conn];
         row.watches.clear();
         row.requests.clear();

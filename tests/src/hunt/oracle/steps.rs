@@ -290,7 +290,8 @@ impl Device {
             return;
         }
         if !self.watches(user) {
-            self.word(user).loose = true;
+            let word = self.word(user);
+            (word.loose, word.wrong_since) = (true, None);
         }
         match self.interests.iter_mut().find(|it| it.user == user && it.part == part) {
             Some(interest) => interest.times += 1,
