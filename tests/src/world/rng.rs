@@ -21,7 +21,7 @@ impl Rng {
 impl Rng {
     /// One of 0 to `many` − 1; 0 if there is none.
     pub(crate) fn below(&mut self, many: usize) -> usize {
-        ((self.next() >> 32) * many as u64 >> 32) as usize
+        (((self.next() >> 32) * many as u64) >> 32) as usize
     }
 
     /// True once in so many times.

@@ -215,7 +215,7 @@ impl<'a> Oracle<'a> {
         };
         debug_assert_eq!(conn, self.conns.len());
         let stalled =
-            matches!(row.owner(), Owner::Viewer(_)) && self.stalled.iter().any(|it| *it == name);
+            matches!(row.owner(), Owner::Viewer(_)) && self.stalled.contains(&name);
         let node = row.node();
         self.conns.push(Conn { node, device, name, stalled, open: true, ..Conn::default() });
         if let Some(device) = device {
