@@ -166,6 +166,9 @@ pub struct Reply {
     pub epoch: Epoch,
     /// For how long users not heard from are still unknown (rule 12 a).
     pub warming: Span,
+    /// How many notices this run of the node has been sent so far: it sees from it whether one
+    /// was lost on the way.
+    pub told: u64,
     /// The answer.
     pub held: HeldBy,
     /// The users of whom it speaks.

@@ -1,0 +1,178 @@
+// The real server, the real pages and a real Chromium, for the tests beside this file.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+/** The demo's times, in milliseconds. */
+export const GRACE = 3_000;
+export const TTL = 12_000;
+
+/** How long anything may take at most; a condition that holds ends the wait at once. */
+const PATIENCE = 60_000;
+
+/** Chromium for machines: no sandbox in containers, and no calls home. */
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** A running demo server. */
+export class Server {
+  #child;
+
+  static async start(port = 0) {
+    const server = new Server();
+    const args = ["--port", String(port), "--assets", needed("GREENDOT_DEMO_ASSETS")];
+    server.#child = spawn(needed("GREENDOT_CHAT_BIN"), args, { stdio: ["ignore", "pipe", "inherit"] });
+    const ended = once(server.#child, "exit").then(([code]) => {
+      throw new Error(`the server ended (${code}) before it listened`);
+    });
+    server.port = await Promise.race([listening(server.#child.stdout), ended]);
+    ended.catch(() => {});
+    return server;
+  }
+
+  /** As a power cut would: nobody is told. */
+  async kill() {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+async function listening(stdout) {
+  const lines = createInterface({ input: stdout });
+  const port = await new Promise(found => {
+    lines.on("line", line => {
+      const [, port] = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(line) ?? [];
+      if (port !== undefined) found(Number(port));
+    });
+  });
+  // Read on, so that the server never blocks on a full pipe.
+  stdout.resume();
+  return port;
+}
+
+function needed(name) {
+  const value = process.env[name];
+  if (value) return value;
+  throw new Error(`${name} is not set: run these tests with \`cargo xtask test --only browser\``);
+}
+
+/** Chromium and the people in it. */
+export class Browser {
+  #chromium;
+
+  static async start() {
+    const browser = new Browser();
+    const executablePath = process.env.GREENDOT_CHROMIUM || "/usr/bin/chromium";
+    browser.#chromium = await chromium.launch({ executablePath, args: FLAGS });
+    return browser;
+  }
+
+  async close() {
+    await this.#chromium.close();
+  }
+
+  /** Ends all pages, for the next test to start with nobody there. */
+  async clear() {
+    await Promise.all(this.#chromium.contexts().map(context => context.close()));
+  }
+
+  /** Somebody opens the demo on a device of their own. */
+  async person(server, user) {
+    const context = await this.#chromium.newContext();
+    context.setDefaultTimeout(PATIENCE);
+    await context.addInitScript(keepLog);
+    return new Person(context, server, user).tab();
+  }
+}
+
+/** One tab of a person. */
+export class Person {
+  #context;
+  #server;
+  user;
+  page;
+
+  constructor(context, server, user) {
+    this.#context = context;
+    this.#server = server;
+    this.user = user;
+  }
+
+  /** Opens another tab in the same browser. */
+  async tab() {
+    const tab = new Person(this.#context, this.#server, this.user);
+    tab.page = await this.#context.newPage();
+    tab.page.on("pageerror", error => console.error(`${this.user}'s page: ${error.stack}`));
+    await tab.page.goto(`http://127.0.0.1:${this.#server.port}/?user=${this.user}`);
+    await tab.link("live");
+    return tab;
+  }
+
+  async link(state) {
+    await this.#waitFor(`html[data-link="${state}"]`);
+  }
+
+  async linkLost() {
+    await this.#waitFor('html:not([data-link="live"])');
+  }
+
+  /** Waits until this tab shows a contact so. */
+  async sees(user, state, stale = false) {
+    await this.#waitFor(`[data-user="${user}"][data-state="${state}"][data-stale="${stale}"]`);
+  }
+
+  async choose(mode) {
+    await this.page.selectOption(".me select", mode);
+  }
+
+  /** The states that this tab has shown of a contact, each with its time; the first is how it was at `from`. */
+  async shown(user, from = 0) {
+    const log = await this.page.evaluate(() => globalThis.greendotLog);
+    const all = log.filter(entry => entry.user === user);
+    const start = all.findLastIndex(entry => entry.at <= from);
+    return all.slice(Math.max(start, 0));
+  }
+
+  async states(user, from) {
+    return (await this.shown(user, from)).map(({ state }) => state);
+  }
+
+  async #waitFor(selector) {
+    await this.page.locator(selector).first().waitFor({ state: "attached" });
+  }
+}
+
+/**
+ * Runs in each page: writes down every state that a contact's element takes. A change that lasted for one frame is in it
+ * as surely as one that stays.
+ */
+function keepLog() {
+  const log = [];
+  globalThis.greendotLog = log;
+  const last = new Map();
+  const note = (user, state) => {
+    if (last.get(user) === state) return;
+    last.set(user, state);
+    log.push({ user, state, at: Date.now() });
+  };
+  const noteAll = root => {
+    for (const element of root.querySelectorAll("[data-user]")) note(element.dataset.user, element.dataset.state);
+  };
+  new MutationObserver(records => {
+    // Two writes between two looks: the first is in the second's old value.
+    for (const { target, oldValue, attributeName } of records) {
+      if (attributeName === "data-state" && target.dataset.user && oldValue) note(target.dataset.user, oldValue);
+    }
+    noteAll(document);
+  }).observe(document, { subtree: true, childList: true, attributeFilter: ["data-state"], attributeOldValue: true });
+}

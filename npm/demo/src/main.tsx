@@ -1,0 +1,35 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { connect } from "greendot";
+import { PresenceProvider } from "greendot/react";
+import { App } from "./app.tsx";
+import { Picker } from "./picker.tsx";
+import "./style.css";
+
+const place = document.getElementById("app");
+if (place === null) throw new Error("the page has no #app");
+const root = createRoot(place);
+
+const user = new URLSearchParams(location.search).get("user")?.trim();
+if (user) chat(user);
+else root.render(<Picker />);
+
+function chat(user: string): void {
+  document.title = `${user} · Greendot chat`;
+  // A demo believes the name. A real app fetches a token from its backend here.
+  const presence = connect({ url: "/presence", token: () => user });
+
+  const showLink = ({ state } = presence.link) => {
+    document.documentElement.dataset["link"] = state === "closed" ? "stopped" : state;
+  };
+  showLink();
+  presence.onLink(showLink);
+
+  root.render(
+    <StrictMode>
+      <PresenceProvider client={presence}>
+        <App user={user} />
+      </PresenceProvider>
+    </StrictMode>,
+  );
+}

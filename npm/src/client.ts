@@ -1,0 +1,249 @@
+import { errorNameOf, LINKS, MODES, whyOf } from "./codes.js";
+import { type Engine, type EngineClass, type Host, PAGE, type PageEvent } from "./engine.js";
+import { GreendotError, isNotAllowed, wrapped } from "./errors.js";
+import { LinkStatus } from "./link.js";
+import { Listeners } from "./listeners.js";
+import type { Load, WasmSource } from "./load.js";
+import type { Settings } from "./options.js";
+import { bindPage, pageNow } from "./page.js";
+import { Parts } from "./parts.js";
+import { randomWords } from "./random.js";
+import { Rows } from "./rows.js";
+import { claimSession, releaseSession } from "./session.js";
+import type { Link, Mode, Presence, Stop, View } from "./types.js";
+
+/**
+ * Clients that are not closed. The wasm side holds them weakly only, so that a closed one can be collected with all it
+ * holds; an open one must not be, even if the app has lost it.
+ */
+const open = new Set<Client>();
+
+/** The TypeScript half of a client. What is decided is decided in the wasm half; until that is loaded, wishes wait here. */
+export class Client implements Presence {
+  readonly #settings: Settings;
+  readonly #load: (() => Promise<EngineClass>) | undefined;
+  readonly #rows = new Rows();
+  readonly #parts = new Parts(this.#rows);
+  readonly #link = new LinkStatus();
+  readonly #modes = new Listeners<Mode>();
+  readonly #errors = new Listeners<GreendotError>();
+  #engine: Engine | undefined;
+  #loading = false;
+  #session: string | undefined;
+  #mode: Mode = "auto";
+  #modeChosen = false;
+  #note: string | undefined;
+  #unbind: Stop = () => {};
+
+  /** Without a loader it is a server's client: closed for ever. */
+  constructor(settings: Settings, load: Load | undefined, wasm: WasmSource | undefined) {
+    this.#settings = settings;
+    this.#load = load && (() => load(wasm));
+  }
+
+  watch(users: string | readonly string[], listener: (changes: readonly View[]) => void): Stop {
+    return this.#parts.add(typeof users === "string" ? [users] : users, listener, false);
+  }
+
+  subscribe(user: string, listener: () => void): Stop {
+    return this.#parts.add([user], () => listener(), true);
+  }
+
+  get(user: string): View {
+    return this.#rows.get(user);
+  }
+
+  get mode(): Mode {
+    return this.#mode;
+  }
+
+  setMode(mode: Mode): void {
+    const number = MODES.indexOf(mode);
+    if (number < 0) {
+      const next = `Give one of ${MODES.join(", ")}.`;
+      throw new GreendotError("bad_mode", `"${mode}" is no mode`, "the call of setMode", next);
+    }
+    this.#modeChosen = true;
+    this.#engine?.setMode(number);
+    this.#modeIs(mode);
+  }
+
+  onMode(listener: (mode: Mode) => void): Stop {
+    return this.#modes.add(listener);
+  }
+
+  setNote(note: string): void {
+    this.#note = note;
+    this.#engine?.setNote(note);
+  }
+
+  get link(): Link {
+    return this.#link.now;
+  }
+
+  onLink(listener: (link: Link) => void): Stop {
+    return this.#link.onChange(listener);
+  }
+
+  onError(listener: (error: GreendotError) => void): Stop {
+    return this.#errors.add(listener);
+  }
+
+  connect(): void {
+    if (this.#load === undefined) return;
+    if (!open.has(this)) this.#open();
+    if (this.#engine !== undefined) this.#engine.connect();
+    else if (!this.#loading) void this.#start(this.#load);
+  }
+
+  close(): void {
+    this.#shut(engine => engine.disconnect());
+  }
+
+  signOut(): void {
+    this.#shut(engine => engine.signOut());
+  }
+
+  #open(): void {
+    open.add(this);
+    const session = claimSession(this.#settings.session, this.#session);
+    // Another client of this page has the id now, and a wasm client keeps the one it was made with.
+    if (session !== this.#session && this.#engine !== undefined) this.#detach();
+    this.#session = session;
+    this.#unbind = bindPage({ page: event => this.#page(event), input: () => this.#engine?.input() });
+    // What may have happened to the page while nobody listened.
+    for (const event of pageNow()) this.#engine?.page(event);
+  }
+
+  #shut(how: (engine: Engine) => void): void {
+    if (!open.delete(this)) return;
+    this.#unbind();
+    if (this.#session !== undefined) releaseSession(this.#session);
+    if (this.#engine !== undefined) how(this.#engine);
+    this.#linkIs({ state: "closed" });
+  }
+
+  async #start(load: () => Promise<EngineClass>): Promise<void> {
+    this.#loading = true;
+    this.#linkIs({ state: "connecting" });
+    try {
+      const engine = await load();
+      if (open.has(this)) this.#attach(engine);
+    } catch (error) {
+      if (open.has(this)) this.#linkIs({ state: "stopped", why: "load_failed" });
+      const next = "Call connect() to try again.";
+      this.#fail(wrapped(error, "load_failed", "the wasm client did not start", "the wasm file", next));
+    } finally {
+      this.#loading = false;
+    }
+  }
+
+  #attach(engineClass: EngineClass): void {
+    const { nodes, idleAfterSecs } = this.#settings;
+    const [seed = 0, seed2 = 0] = randomWords(2);
+    const engine = new engineClass(Client.#hostOf(this), this.#session ?? "", nodes.length, idleAfterSecs, seed, seed2);
+    this.#engine = this.#rows.engine = engine;
+    // All that goes into the hello comes before the dial: who is invisible is so from the first frame on.
+    if (this.#modeChosen) engine.setMode(MODES.indexOf(this.#mode));
+    if (this.#note !== undefined) engine.setNote(this.#note);
+    this.#parts.attach(engine);
+    for (const event of pageNow()) engine.page(event);
+    engine.connect();
+  }
+
+  #detach(): void {
+    this.#engine = undefined;
+    this.#rows.detach();
+  }
+
+  #page(event: PageEvent): void {
+    this.#engine?.page(event);
+    // A wasm file that did not come for want of a network may come now.
+    const better = event === PAGE.online || event === PAGE.visible || event === PAGE.back;
+    if (better && this.#link.now.why === "load_failed") this.connect();
+  }
+
+  #linkIs(link: Omit<Link, "stale">): void {
+    this.#link.set(link);
+    this.#followLink();
+  }
+
+  #staleIs(is: boolean): void {
+    this.#link.setStale(is);
+    this.#followLink();
+  }
+
+  /** Views are stale when the link is. */
+  #followLink(): void {
+    if (this.#rows.setStale(this.#link.now.stale)) this.#parts.staleChanged();
+  }
+
+  #modeIs(mode: Mode): void {
+    if (this.#mode === mode) return;
+    this.#mode = mode;
+    queueMicrotask(() => this.#modes.tell(mode));
+  }
+
+  async #token(dial: number): Promise<void> {
+    const engine = this.#engine;
+    try {
+      const token: unknown = await this.#settings.token();
+      if (typeof token !== "string") throw new TypeError(`it gave ${token === null ? "null" : typeof token}, no string`);
+      engine?.token(dial, token);
+    } catch (error) {
+      const next = "It is asked again at the next dial.";
+      this.#fail(wrapped(error, "token_failed", "there is no token", "the token function", next));
+      engine?.tokenFailed(dial, isNotAllowed(error));
+    }
+  }
+
+  /** Something was not done. In a microtask, because a row may be refused inside the call that makes it. */
+  #refused(code: number, about: number, text: string): void {
+    queueMicrotask(() => {
+      const name = errorNameOf(code);
+      const row = ABOUT_ROWS.includes(name) ? this.#rows.byNumber(about) : undefined;
+      const culprit = row === undefined ? "what the app asked for" : `the user "${row.user}"`;
+      this.#fail(new GreendotError(name, text, culprit, "All else goes on."));
+    });
+  }
+
+  #fail(error: GreendotError): void {
+    if (this.#errors.empty) console.error(error);
+    else queueMicrotask(() => this.#errors.tell(error));
+  }
+
+  /**
+   * What the wasm half calls. It keeps its host for as long as it lives: held weakly, the two halves do not keep each
+   * other alive.
+   */
+  static #hostOf(client: Client): Host {
+    const weak = new WeakRef(client);
+    const tell = (what: (client: Client) => void): void => {
+      const alive = weak.deref();
+      if (alive !== undefined) what(alive);
+    };
+    const { nodes } = client.#settings;
+    return {
+      needToken: dial => tell(it => void it.#token(dial)),
+      url: node => nodes[node] ?? "",
+      changed: (part, row) => tell(it => it.#parts.changed(part, row)),
+      // Changes are told in a microtask, which comes after the whole batch in any case.
+      flushed: () => {},
+      link: (state, code, retryMs) => tell(it => it.#linkIs(linkOf(state, code, retryMs))),
+      stale: is => tell(it => it.#staleIs(is)),
+      mode: mode => tell(it => it.#modeIs(MODES[mode] ?? "auto")),
+      error: (code, about, text) => tell(it => it.#refused(code, about, text)),
+      // For a beacon when the page goes; the closing frame does it meanwhile.
+      ticket: () => {},
+    };
+  }
+}
+
+/** Errors whose number is a row's. */
+const ABOUT_ROWS: readonly string[] = ["bad_user", "too_many_watches"];
+
+function linkOf(state: number, code: number, retryMs: number): Omit<Link, "stale"> {
+  const name = LINKS[state] ?? "closed";
+  const why = whyOf(code);
+  return { state: name, ...(why && { why }), ...(name === "waiting" && retryMs >= 0 && { retryMs }) };
+}

@@ -1,0 +1,59 @@
+/** The wasm client, as its Rust side promises it. All calls return at once and none throws in ordinary use. */
+export interface Engine {
+  connect(): void;
+  disconnect(): void;
+  signOut(): void;
+  /** Returns the user's row: a small number, the same for as long as anyone watches the user. */
+  subscribe(part: number, user: string): number;
+  unsubscribe(part: number, row: number): void;
+  unsubscribeAll(part: number): void;
+  setMode(mode: number): void;
+  setNote(note: string): void;
+  page(event: PageEvent): void;
+  input(): void;
+  token(dial: number, token: string): void;
+  tokenFailed(dial: number, notAllowed: boolean): void;
+  state(row: number): number;
+  /** How long ago, as of now; -1: not known. */
+  seenAgoMs(row: number): number;
+  note(row: number): string | undefined;
+}
+
+/** What the wasm client calls, always after its own borrows have ended: calls back into it are allowed. */
+export interface Host {
+  needToken(dial: number): void;
+  url(node: number): string;
+  changed(part: number, row: number): void;
+  flushed(): void;
+  link(state: number, why: number, retryMs: number): void;
+  stale(is: boolean): void;
+  mode(mode: number): void;
+  error(code: number, about: number, text: string): void;
+  ticket(ticket: string): void;
+}
+
+/** The wasm class. `idleAfterSecs`: -1 leaves it to the server, 0 is never. The seeds are random 32-bit numbers. */
+export type EngineClass = new (
+  host: Host,
+  session: string,
+  nodes: number,
+  idleAfterSecs: number,
+  seed: number,
+  seed2: number,
+) => Engine;
+
+/** What can happen to a page, by the wasm client's numbers. */
+export const PAGE = {
+  hidden: 0,
+  visible: 1,
+  frozen: 2,
+  resumed: 3,
+  offline: 4,
+  online: 5,
+  /** The page goes away; it may come back from the back/forward cache. */
+  left: 6,
+  /** It has come back. */
+  back: 7,
+} as const;
+
+export type PageEvent = (typeof PAGE)[keyof typeof PAGE];

@@ -1,0 +1,16 @@
+export type { CloseName, ServerErrorName, Why } from "./codes.js";
+export { type ErrorCode, GreendotError, NotAllowed } from "./errors.js";
+export type { WasmSource } from "./load.js";
+export type {
+  LastSeen,
+  Link,
+  Mode,
+  OfflineView,
+  Options,
+  Presence,
+  PresentView,
+  State,
+  Stop,
+  UnknownView,
+  View,
+} from "./types.js";

@@ -1,0 +1,57 @@
+import { createContext, createElement, type ReactElement, type ReactNode, useCallback, useContext, useMemo, useSyncExternalStore } from "react";
+import type { Link, Mode, Presence, UnknownView, View } from "./types.js";
+
+const Context = createContext<Presence | undefined>(undefined);
+
+/** Gives a client to all that is below. The client is the app's: it is neither opened nor closed here. */
+export function PresenceProvider(props: { client: Presence; children?: ReactNode }): ReactElement {
+  return createElement(Context.Provider, { value: props.client }, props.children);
+}
+
+/** The client of the provider above. */
+export function usePresenceClient(): Presence {
+  const client = useContext(Context);
+  if (client === undefined) {
+    throw new Error("greendot: there is no client here. Put <PresenceProvider client={…}> above this component.");
+  }
+  return client;
+}
+
+/** What is known of a user. Watches while mounted, and renders again only when something about this user changes. */
+export function usePresence(user: string): View {
+  const client = usePresenceClient();
+  const subscribe = useCallback((changed: () => void) => client.subscribe(user, changed), [client, user]);
+  const unknown = useMemo((): UnknownView => Object.freeze({ user, state: "unknown", stale: true }), [user]);
+  return useSyncExternalStore(
+    subscribe,
+    () => client.get(user),
+    () => unknown,
+  );
+}
+
+/** The link's status. */
+export function useConnection(): Link {
+  const client = usePresenceClient();
+  const subscribe = useCallback((changed: () => void) => client.onLink(changed), [client]);
+  return useSyncExternalStore(
+    subscribe,
+    () => client.link,
+    () => SERVER_LINK,
+  );
+}
+
+/** The own user's mode, and how to choose another. */
+export function useMyMode(): [Mode, (mode: Mode) => void] {
+  const client = usePresenceClient();
+  const subscribe = useCallback((changed: () => void) => client.onMode(changed), [client]);
+  const mode = useSyncExternalStore(
+    subscribe,
+    () => client.mode,
+    (): Mode => "auto",
+  );
+  const setMode = useCallback((chosen: Mode) => client.setMode(chosen), [client]);
+  return [mode, setMode];
+}
+
+/** What a server renders, and a page while it takes that over. */
+const SERVER_LINK: Link = Object.freeze({ state: "closed", stale: true });

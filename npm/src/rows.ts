@@ -1,0 +1,93 @@
+import type { Engine } from "./engine.js";
+import type { View } from "./types.js";
+import { unknownView, viewOf } from "./views.js";
+
+/** One watched user. */
+export interface Row {
+  readonly user: string;
+  /** The wasm client's number for it; -1 while there is no wasm client yet. */
+  number: number;
+  /** How many parts of the app watch it. */
+  parts: number;
+  view: View;
+  /** Whether `view` may no longer be what the wasm client holds. */
+  dirty: boolean;
+}
+
+/** Unwatched users whose views are remembered, so that asking twice gives the same object. Dropped when too many. */
+const STRANGERS = 1_000;
+
+/** The watched users and their views. */
+export class Rows {
+  engine: Engine | undefined;
+  readonly #byUser = new Map<string, Row>();
+  readonly #byNumber = new Map<number, Row>();
+  readonly #strangers = new Map<string, View>();
+  #stale = true;
+
+  /** Returns whether that was news. */
+  setStale(is: boolean): boolean {
+    if (this.#stale === is) return false;
+    this.#stale = is;
+    this.#strangers.clear();
+    return true;
+  }
+
+  get(user: string): View {
+    const row = this.#byUser.get(user);
+    return row === undefined ? this.#stranger(user) : this.view(row);
+  }
+
+  view(row: Row): View {
+    if (this.engine === undefined || row.number < 0) row.view = unknownView(row.user, this.#stale, row.view);
+    else if (row.dirty || row.view.stale !== this.#stale) {
+      row.view = viewOf(row.user, this.#stale, row.number, this.engine, row.view);
+      row.dirty = false;
+    }
+    return row.view;
+  }
+
+  /** The row of a user, made if there is none. */
+  open(user: string): Row {
+    let row = this.#byUser.get(user);
+    if (row === undefined) {
+      // Begins with the object that was given out before, so that a first watch alone re-renders nothing.
+      row = { user, number: -1, parts: 0, view: this.#stranger(user), dirty: true };
+      this.#byUser.set(user, row);
+    }
+    return row;
+  }
+
+  close(row: Row): void {
+    this.#byUser.delete(row.user);
+    this.#byNumber.delete(row.number);
+  }
+
+  detach(): void {
+    this.engine = undefined;
+    this.#byNumber.clear();
+    for (const row of this.#byUser.values()) {
+      row.number = -1;
+      row.dirty = true;
+    }
+  }
+
+  numbered(row: Row, number: number): void {
+    row.number = number;
+    this.#byNumber.set(number, row);
+  }
+
+  byNumber(number: number): Row | undefined {
+    return this.#byNumber.get(number);
+  }
+
+  #stranger(user: string): View {
+    let view = this.#strangers.get(user);
+    if (view === undefined) {
+      if (this.#strangers.size >= STRANGERS) this.#strangers.clear();
+      view = unknownView(user, this.#stale);
+      this.#strangers.set(user, view);
+    }
+    return view;
+  }
+}

@@ -1,0 +1,131 @@
+import type { Why } from "./codes.js";
+import type { GreendotError } from "./errors.js";
+import type { WasmSource } from "./load.js";
+
+/** How a user looks from here. `unknown`: nobody can say, which is not the same as offline. */
+export type State = "online" | "away" | "busy" | "dnd" | "offline" | "unknown";
+
+/** A user's own choice of how to appear. `auto` follows what the person does. */
+export type Mode = "auto" | "away" | "busy" | "dnd" | "invisible";
+
+/**
+ * What is known of one user. Frozen, and the very same object for as long as nothing changes: it can be compared by
+ * identity and kept.
+ */
+export type View = PresentView | OfflineView | UnknownView;
+
+/** A user who is there. */
+export interface PresentView {
+  readonly user: string;
+  readonly state: "online" | "away" | "busy" | "dnd";
+  /** Whether this may be old, because the link is not known to be good. */
+  readonly stale: boolean;
+  /** The user's own words, if there are any. */
+  readonly note?: string;
+}
+
+/** A user who is not there, or does not wish to be seen. */
+export interface OfflineView {
+  readonly user: string;
+  readonly state: "offline";
+  readonly stale: boolean;
+  /** Missing if the user was never seen, or not by those who may know. */
+  readonly lastSeen?: LastSeen;
+}
+
+/** A user of whom nothing can be said: not asked for yet, not answered yet, or out of reach for too long. */
+export interface UnknownView {
+  readonly user: string;
+  readonly state: "unknown";
+  readonly stale: boolean;
+}
+
+/** When an offline user was last heard from. */
+export interface LastSeen {
+  /**
+   * By this device's clock, so that it can be shown beside its other times. It came as an age: neither the server's
+   * clock nor a wrong clock here makes the age wrong. A fresh `Date` at each read.
+   */
+  readonly at: Date;
+  /** How long ago, in milliseconds, at the moment this object was made. */
+  readonly agoMs: number;
+}
+
+/**
+ * The link to the server. `connecting` and `live` speak for themselves; `waiting`: lost, and the next dial comes by
+ * itself; `stopped`: it will not come back by itself, `why` says for what reason; `closed`: the app closed it (or this
+ * is a server, where it never opens).
+ */
+export interface Link {
+  readonly state: "connecting" | "live" | "waiting" | "stopped" | "closed";
+  /** True from the moment the link is not known to be good: what is shown may be old. */
+  readonly stale: boolean;
+  readonly why?: Why;
+  /** While waiting: in how many milliseconds the next dial comes, seen from the moment of this object. */
+  readonly retryMs?: number;
+}
+
+/** Ends what it was returned for. Calling it again does nothing. */
+export type Stop = () => void;
+
+/** What `connect` takes. */
+export interface Options {
+  /**
+   * Where the server's presence socket is. Relative addresses and `http(s)` work too: `"/presence"` is that path on the
+   * page's own origin.
+   */
+  readonly url?: string | URL;
+  /** In place of `url`: several nodes, tried in turn when one fails. */
+  readonly urls?: readonly (string | URL)[];
+  /**
+   * Who this user is, as your backend can check it. Asked anew for every dial, so it may expire. If it throws, that is
+   * retried like any failure; throw `NotAllowed` to stop for good.
+   */
+  readonly token: () => string | Promise<string>;
+  /**
+   * This tab's id. By default a random one, kept in `sessionStorage`, so that a reload is the same session to everybody
+   * else.
+   */
+  readonly session?: string;
+  /** After how many seconds without input the user counts as away; 0: never. By default what the server says. */
+  readonly idleAfter?: number;
+  /** Where the wasm file comes from, if not from beside this package's own code (own CDN, a bundler that needs help). */
+  readonly wasm?: WasmSource;
+  /**
+   * Connect outside a page or worker too: a bot in Node, say. Without it, `connect` on a server returns a client that
+   * stays closed, so that code shared with the server is harmless.
+   */
+  readonly headless?: boolean;
+}
+
+/** A presence client, as `connect` returns it. */
+export interface Presence {
+  /**
+   * Watches users until the returned function is called. The listener is told what is known soon after, and then each
+   * change of a state or note, those that came together in one call. Never called before `watch` has returned.
+   */
+  watch(users: string | readonly string[], listener: (changes: readonly View[]) => void): Stop;
+  /** What is known of a user, now. Those nobody watches are `unknown`. */
+  get(user: string): View;
+  /** For bindings: watches one user; the listener is called whenever `get(user)` may return something new. */
+  subscribe(user: string, listener: () => void): Stop;
+
+  /** The own user's mode, as now known: chosen here, or on another device. */
+  readonly mode: Mode;
+  setMode(mode: Mode): void;
+  onMode(listener: (mode: Mode) => void): Stop;
+  /** Words beside the own dot, at most 256 bytes; empty takes them away. */
+  setNote(note: string): void;
+
+  readonly link: Link;
+  onLink(listener: (link: Link) => void): Stop;
+  /** What went wrong and did no more harm than that. Without a listener it goes to the console. */
+  onError(listener: (error: GreendotError) => void): Stop;
+
+  /** Connects after `close` or `signOut`, or after the link stopped; cuts a wait short. Done by `connect()` itself. */
+  connect(): void;
+  /** Closes the connection. Others see it when the server's grace is over. What is watched is kept. */
+  close(): void;
+  /** Closes with a goodbye: others see it at once, unless another tab or device is still there. */
+  signOut(): void;
+}

@@ -1,0 +1,189 @@
+import { LINKS, MODES, STATES } from "../../src/codes.js";
+import type { Engine, EngineClass, Host, PageEvent } from "../../src/engine.js";
+import type { Link, Mode, State } from "../../src/types.js";
+
+/** What the fake server says of a user. */
+export interface Said {
+  state: State;
+  agoMs?: number;
+  note?: string;
+}
+
+/** A wasm client played in TypeScript, and the server behind it: tests say what arrives. */
+export class FakeEngine implements Engine {
+  /** Those made so far, the newest last. */
+  static readonly all: FakeEngine[] = [];
+
+  static get last(): FakeEngine {
+    const last = FakeEngine.all.at(-1);
+    if (last === undefined) throw new Error("no client has been made");
+    return last;
+  }
+
+  /** The calls of the TypeScript half, in order. */
+  readonly calls: string[] = [];
+  readonly inputs: number[] = [];
+  readonly #said = new Map<string, Said>();
+  readonly #rows: (string | undefined)[] = [];
+  readonly #parts = new Map<number, Set<number>>();
+  readonly host: Host;
+  readonly session: string;
+  readonly nodes: number;
+  readonly idleAfterSecs: number;
+  /** Rust may tell a part of a known row inside `subscribe`, or after it. */
+  tellInside = true;
+
+  constructor(host: Host, session: string, nodes: number, idleAfterSecs: number, seed: number, seed2: number) {
+    for (const number of [nodes, idleAfterSecs, seed, seed2]) {
+      if (!Number.isInteger(number)) throw new TypeError(`${number} is no integer`);
+    }
+    this.host = host;
+    this.session = session;
+    this.nodes = nodes;
+    this.idleAfterSecs = idleAfterSecs;
+    FakeEngine.all.push(this);
+  }
+
+  // What the TypeScript half calls.
+
+  connect(): void {
+    this.calls.push("connect");
+    this.link("connecting");
+  }
+
+  disconnect(): void {
+    this.calls.push("disconnect");
+    this.link("closed");
+  }
+
+  signOut(): void {
+    this.calls.push("signOut");
+    this.link("closed");
+  }
+
+  subscribe(part: number, user: string): number {
+    this.calls.push(`subscribe ${part} ${user}`);
+    let row = this.#rows.indexOf(user);
+    if (row < 0) row = this.#rows.indexOf(undefined);
+    if (row < 0) row = this.#rows.length;
+    this.#rows[row] = user;
+    const rows = this.#parts.get(part) ?? new Set();
+    this.#parts.set(part, rows.add(row));
+    if (this.tellInside && this.#said.has(user)) {
+      this.host.changed(part, row);
+      this.host.flushed();
+    }
+    return row;
+  }
+
+  unsubscribe(part: number, row: number): void {
+    this.calls.push(`unsubscribe ${part} ${this.#rows[row]}`);
+    const rows = this.#parts.get(part);
+    if (!rows?.delete(row)) throw new Error(`part ${part} has no row ${row}`);
+    if (rows.size === 0) this.#parts.delete(part);
+    this.#drop(row);
+  }
+
+  unsubscribeAll(part: number): void {
+    this.calls.push(`unsubscribeAll ${part}`);
+    const rows = this.#parts.get(part) ?? [];
+    this.#parts.delete(part);
+    for (const row of rows) this.#drop(row);
+  }
+
+  setMode(mode: number): void {
+    this.calls.push(`setMode ${MODES[mode]}`);
+  }
+
+  setNote(note: string): void {
+    this.calls.push(`setNote ${note}`);
+  }
+
+  page(event: PageEvent): void {
+    this.calls.push(`page ${event}`);
+  }
+
+  input(): void {
+    this.calls.push("input");
+  }
+
+  token(dial: number, token: string): void {
+    this.calls.push(`token ${dial} ${token}`);
+  }
+
+  tokenFailed(dial: number, notAllowed: boolean): void {
+    this.calls.push(`tokenFailed ${dial} ${notAllowed}`);
+  }
+
+  state(row: number): number {
+    return STATES.indexOf(this.#of(row).state);
+  }
+
+  seenAgoMs(row: number): number {
+    return this.#of(row).agoMs ?? -1;
+  }
+
+  note(row: number): string | undefined {
+    return this.#of(row).note;
+  }
+
+  // What the test plays.
+
+  /** Entries arrive in one frame. */
+  arrive(entries: Record<string, State | Said>): void {
+    for (const [user, said] of Object.entries(entries)) {
+      this.#said.set(user, typeof said === "string" ? { state: said } : said);
+      const row = this.#rows.indexOf(user);
+      for (const [part, rows] of this.#parts) if (rows.has(row)) this.host.changed(part, row);
+    }
+    this.host.flushed();
+  }
+
+  /** Welcome and snapshot are there. */
+  live(): void {
+    this.link("live");
+    this.host.stale(false);
+  }
+
+  lose(retryMs = 1_500, why = 0): void {
+    this.host.stale(true);
+    this.host.link(LINKS.indexOf("waiting"), why, retryMs);
+  }
+
+  stop(why: number): void {
+    this.host.stale(true);
+    this.host.link(LINKS.indexOf("stopped"), why, 0);
+  }
+
+  link(state: Link["state"]): void {
+    this.host.link(LINKS.indexOf(state), 0, 0);
+  }
+
+  mode(mode: Mode): void {
+    this.host.mode(MODES.indexOf(mode));
+  }
+
+  /** Who is watched on the wire. */
+  get watched(): string[] {
+    return this.#rows.filter(user => user !== undefined);
+  }
+
+  get parts(): number {
+    return this.#parts.size;
+  }
+
+  #of(row: number): Said {
+    const user = this.#rows[row];
+    if (user === undefined) throw new Error(`nobody watches row ${row}`);
+    return this.#said.get(user) ?? { state: "unknown" };
+  }
+
+  #drop(row: number): void {
+    for (const rows of this.#parts.values()) if (rows.has(row)) return;
+    const user = this.#rows[row];
+    this.#rows[row] = undefined;
+    if (user !== undefined) this.#said.delete(user);
+  }
+}
+
+FakeEngine satisfies EngineClass;

@@ -1,0 +1,175 @@
+// @vitest-environment happy-dom
+import { act, type ReactNode, StrictMode } from "react";
+import { createRoot, type Root } from "react-dom/client";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { PresenceProvider, useConnection, useMyMode, usePresence, usePresenceClient } from "../src/react.js";
+import type { Presence } from "../src/types.js";
+import { open, openLive, settled } from "./fake/client.js";
+
+let place: HTMLElement;
+let root: Root;
+
+beforeEach(() => {
+  vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
+  place = document.body.appendChild(document.createElement("div"));
+  root = createRoot(place);
+});
+afterEach(() => {
+  act(() => root.unmount());
+  place.remove();
+});
+
+function render(client: Presence, children: ReactNode): void {
+  act(() => root.render(<PresenceProvider client={client}>{children}</PresenceProvider>));
+}
+
+/** Lets something happen and React follow it. */
+async function after(happens: () => void): Promise<void> {
+  await act(async () => {
+    happens();
+    await settled();
+  });
+}
+
+const renders = new Map<string, number>();
+beforeEach(() => renders.clear());
+
+function Dot({ user }: { user: string }) {
+  const { state, stale } = usePresence(user);
+  renders.set(user, (renders.get(user) ?? 0) + 1);
+  return <i>{`${user} ${state}${stale ? " stale" : ""};`}</i>;
+}
+
+describe("usePresence", () => {
+  test("shows a user and follows the changes", async () => {
+    const { client, engine } = await openLive();
+    render(client, <Dot user="ana" />);
+    expect(place.textContent).toBe("ana unknown;");
+    await after(() => engine.arrive({ ana: "online" }));
+    expect(place.textContent).toBe("ana online;");
+    await after(() => engine.lose());
+    expect(place.textContent).toBe("ana online stale;");
+  });
+
+  test("renders the changed row of a thousand, and no other", async () => {
+    const { client, engine } = await openLive();
+    const users = Array.from({ length: 1_000 }, (_, i) => `user ${i}`);
+    render(client, users.map(user => <Dot key={user} user={user} />));
+    await after(() => engine.arrive(Object.fromEntries(users.map(user => [user, "offline"] as const))));
+    renders.clear();
+    await after(() => engine.arrive({ "user 7": "online" }));
+    expect([...renders]).toEqual([["user 7", 1]]);
+  });
+
+  test("renders once for all that came in one frame", async () => {
+    const { client, engine } = await openLive();
+    function Pair() {
+      renders.set("pair", (renders.get("pair") ?? 0) + 1);
+      return <>{usePresence("ana").state + usePresence("bo").state}</>;
+    }
+    render(client, <Pair />);
+    renders.clear();
+    await after(() => engine.arrive({ ana: "online", bo: "away" }));
+    expect(place.textContent).toBe("onlineaway");
+    expect(renders.get("pair")).toBe(1);
+  });
+
+  test("watches once for many, and as long as one of them is mounted", async () => {
+    const { client, engine } = await openLive();
+    render(client, [<Dot key="1" user="ana" />, <Dot key="2" user="ana" />]);
+    expect(engine.watched).toEqual(["ana"]);
+    render(client, <Dot key="2" user="ana" />);
+    expect(engine.watched).toEqual(["ana"]);
+    render(client, null);
+    expect(engine.watched).toEqual([]);
+    expect(engine.parts).toBe(0);
+  });
+
+  test("follows when the user changes", async () => {
+    const { client, engine } = await openLive();
+    engine.arrive({ ana: "online", bo: "away" });
+    render(client, <Dot user="ana" />);
+    await after(() => render(client, <Dot user="bo" />));
+    expect(place.textContent).toBe("bo away;");
+  });
+
+  test("survives strict mode's double mount with one watch, without a flicker", async () => {
+    const { client, engine } = await openLive();
+    const stop = client.watch("ana", () => {});
+    engine.arrive({ ana: "online" });
+    const shown: string[] = [];
+    function Logged() {
+      const { state } = usePresence("ana");
+      shown.push(state);
+      return <>{state}</>;
+    }
+    render(client, <StrictMode><Logged /></StrictMode>);
+    await after(stop);
+    expect(new Set(shown)).toEqual(new Set(["online"]));
+    expect(engine.watched).toEqual(["ana"]);
+    expect(engine.parts).toBe(1);
+    act(() => root.render(null));
+    expect(engine.parts).toBe(0);
+  });
+
+  test("keeps a row alive beside one that throws", async () => {
+    const { client, engine } = await openLive();
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    client.subscribe("ana", () => {
+      throw new Error("the app's own");
+    });
+    render(client, <Dot user="ana" />);
+    await after(() => engine.arrive({ ana: "online" }));
+    expect(place.textContent).toBe("ana online;");
+  });
+
+  test("without a provider says what is missing", () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    expect(() => act(() => root.render(<Dot user="ana" />))).toThrow(/<PresenceProvider client=/);
+  });
+});
+
+describe("the other hooks", () => {
+  test("useConnection follows the link", async () => {
+    function Line() {
+      const { state, why } = useConnection();
+      return <>{`${state} ${why ?? ""}`}</>;
+    }
+    const { client, engine } = await openLive();
+    render(client, <Line />);
+    expect(place.textContent).toBe("live ");
+    await after(() => engine.stop(4409));
+    expect(place.textContent).toBe("stopped replaced");
+  });
+
+  test("useMyMode reads and chooses", async () => {
+    function Choice() {
+      const [mode, setMode] = useMyMode();
+      return <button onClick={() => setMode("dnd")}>{mode}</button>;
+    }
+    const { client, engine } = await openLive();
+    render(client, <Choice />);
+    await after(() => place.querySelector("button")?.click());
+    expect(place.textContent).toBe("dnd");
+    await after(() => engine.mode("auto"));
+    expect(place.textContent).toBe("auto");
+  });
+
+  test("usePresenceClient gives the client itself", () => {
+    const client = open();
+    let given: Presence | undefined;
+    function Ask() {
+      given = usePresenceClient();
+      return null;
+    }
+    render(client, <Ask />);
+    expect(given).toBe(client);
+  });
+
+  test("the provider neither opens nor closes the client", async () => {
+    const { client } = await openLive();
+    render(client, null);
+    act(() => root.render(null));
+    expect(client.link.state).toBe("live");
+  });
+});
