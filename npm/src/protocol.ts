@@ -168,10 +168,10 @@ export type BeatAnswer = {
 
 /** The state of watched users, whole. Those of the answered watch that are not listed are offline and were never seen. */
 export type Snapshot = {
-  /** The epoch of its versions. */
-  epoch: number;
   /** The watch it answers; 0: it answers none and speaks of every user watched on this connection. */
   request: number;
+  /** The epoch of its versions. */
+  epoch: number;
   /** The users. */
   entries: Array<Entry>;
 };

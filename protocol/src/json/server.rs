@@ -70,11 +70,11 @@ pub(crate) struct BeatAnswer {
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub(crate) struct Snapshot<'a> {
-    /// The epoch of its versions.
-    epoch: u32,
     /// The watch it answers; 0: it answers none and speaks of every user watched on this
     /// connection.
     request: u32,
+    /// The epoch of its versions.
+    epoch: u32,
     /// The users.
     #[serde(borrow)]
     entries: Vec<Object<Entry<'a>>>,
