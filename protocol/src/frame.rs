@@ -203,6 +203,10 @@ pub enum ErrorCode {
 }
 
 impl ErrorCode {
+    /// Every code.
+    pub const ALL: [Self; 5] =
+        [Self::BadUser, Self::TooManyWatches, Self::NoteTooLong, Self::BadRequest, Self::Other];
+
     /// The code with this wire number; unknown ones are [`ErrorCode::Other`].
     pub const fn from_wire(byte: u8) -> Self {
         match byte {

@@ -25,6 +25,9 @@ pub const CLIENT_FRAME_BYTES: usize = 32 * 1024;
 /// and then some.
 pub const SERVER_FRAME_BYTES: usize = 512 * 1024;
 
+/// The same in JSON, where each byte of a note may take six.
+pub const SERVER_JSON_BYTES: usize = 2 * 1024 * 1024;
+
 /// Longest explanation in an error frame, in bytes of UTF-8.
 pub const TEXT_BYTES: usize = 256;
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use greendot_protocol::{CloseCode, ServerFrame, Span, binary};
+use greendot_protocol::{CloseCode, ServerFrame, Span};
 use tokio::time::Sleep;
 use tracing::{debug, trace};
 
@@ -154,8 +154,9 @@ impl Connection<'_> {
             return self.hang_up(CloseCode::TooFast);
         }
         match incoming {
-            Incoming::Frame(frame) => match binary::decode_client(&frame) {
-                Ok(Some(frame)) => {
+            Incoming::Frame(bytes) => match self.socket.encoding.decode(&bytes) {
+                Ok(Some(decoded)) => {
+                    let frame = decoded.frame();
                     self.seat.with(|now, conn, node| node.handle_frame(now, conn, &frame));
                     None
                 }
@@ -167,7 +168,7 @@ impl Connection<'_> {
                 }
             },
             Incoming::SignOfLife => self.sign_of_life(),
-            Incoming::Text | Incoming::Malformed => self.hang_up(CloseCode::BadFrame),
+            Incoming::WrongType | Incoming::Malformed => self.hang_up(CloseCode::BadFrame),
             Incoming::TooLarge => self.hang_up(CloseCode::TooLarge),
             Incoming::Gone => Some(Leaving::Gone),
         }
@@ -202,8 +203,9 @@ impl Connection<'_> {
     fn transmit(&mut self) -> io::Result<()> {
         // Encoded under the lock, since the frames borrow from the core; written after it.
         let mut frames = Vec::new();
+        let encoding = self.socket.encoding;
         self.seat.with(|now, conn, node| {
-            node.transmit(now, conn, &mut |frame| frames.push(encode(frame)));
+            node.transmit(now, conn, &mut |frame| frames.push(encoding.encode(frame)));
         });
         frames.into_iter().try_for_each(|frame| self.socket.put(frame))
     }
@@ -224,12 +226,6 @@ impl Connection<'_> {
     }
 }
 
-fn encode(frame: &ServerFrame<'_>) -> Vec<u8> {
-    let mut out = Vec::new();
-    binary::encode_server(frame, &mut out);
-    out
-}
-
 /// Says why, closes, and waits a moment for the client to take it: a socket dropped with unread
 /// bytes in it would take the close along.
 async fn farewell(socket: &mut Socket, ending: Ending, retry_after: Span) {
@@ -237,7 +233,8 @@ async fn farewell(socket: &mut Socket, ending: Ending, retry_after: Span) {
         Ending::Bye => (NORMAL, "bye"),
         Ending::Code(code) => {
             if retry_after != Span::ZERO {
-                let _ = socket.put(encode(&ServerFrame::Close { code, retry_after }));
+                let close = ServerFrame::Close { code, retry_after };
+                let _ = socket.put(socket.encoding.encode(&close));
             }
             (code.number(), code.name())
         }

@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use futures_util::FutureExt;
 use greendot_protocol::limits::{SESSION_BYTES, TOKEN_BYTES};
-use greendot_protocol::{ClientFrame, CloseCode, Hello, Span, binary};
+use greendot_protocol::{ClientFrame, CloseCode, Hello, Span};
 use tracing::{debug, warn};
 
 use super::auth::{AuthError, Identity, Token};
@@ -43,12 +43,13 @@ pub(super) async fn admit(
     socket: &mut Socket,
     bucket: &mut Bucket,
 ) -> Result<Admitted, Turned> {
-    let frame = timeout(shared.limits.hello_timeout, read_hello(shared, socket, bucket))
+    let bytes = timeout(shared.limits.hello_timeout, read_hello(shared, socket, bucket))
         .await
         .unwrap_or(Err(Turned::Away(CloseCode::HelloTimeout)))?;
-    let hello = match binary::decode_client(&frame) {
-        Ok(Some(ClientFrame::Hello(hello))) => hello,
-        _ => return Err(Turned::Away(CloseCode::BadFrame)),
+    let decoded = socket.encoding.decode(&bytes).ok().flatten();
+    let frame = decoded.as_ref().map(|it| it.frame());
+    let Some(ClientFrame::Hello(hello)) = frame.as_deref() else {
+        return Err(Turned::Away(CloseCode::BadFrame));
     };
     if hello.token.is_empty() || hello.token.len() > TOKEN_BYTES {
         return Err(Turned::Away(CloseCode::BadToken));
@@ -68,7 +69,7 @@ pub(super) async fn admit(
     if first == Some(Incoming::Gone) {
         return Err(Turned::Gone);
     }
-    let seat = shared.driver.seat(&joining(&hello, &identity)).map_err(Turned::Away)?;
+    let seat = shared.driver.seat(&joining(hello, &identity)).map_err(Turned::Away)?;
     Ok(Admitted { seat, first })
 }
 
@@ -84,8 +85,8 @@ async fn read_hello(
             return Err(Turned::Away(CloseCode::TooFast));
         }
         match incoming {
-            Incoming::Frame(frame) => match binary::decode_client(&frame) {
-                Ok(Some(_)) => return Ok(frame),
+            Incoming::Frame(bytes) => match socket.encoding.decode(&bytes) {
+                Ok(Some(_)) => return Ok(bytes),
                 Ok(None) => {}
                 Err(error) => {
                     debug!(%error, "the first frame could not be read");
@@ -93,7 +94,7 @@ async fn read_hello(
                 }
             },
             Incoming::SignOfLife => {}
-            Incoming::Text | Incoming::Malformed => {
+            Incoming::WrongType | Incoming::Malformed => {
                 return Err(Turned::Away(CloseCode::BadFrame));
             }
             Incoming::TooLarge => return Err(Turned::Away(CloseCode::TooLarge)),

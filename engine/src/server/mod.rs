@@ -27,6 +27,7 @@ mod builder;
 mod clock;
 mod connection;
 mod driver;
+mod encoding;
 mod hello;
 mod limits;
 mod mailbox;

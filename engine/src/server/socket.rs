@@ -9,6 +9,8 @@ use futures_util::{Sink, Stream};
 use greendot_protocol::limits::CLIENT_FRAME_BYTES;
 use tungstenite::error::{CapacityError, ProtocolError};
 
+use super::encoding::Encoding;
+
 /// Read at once from the kernel, and kept by each connection. A beat has 4 bytes, most watches a
 /// few hundred.
 const READ_BUFFER: usize = 2 * 1024;
@@ -18,15 +20,18 @@ const WRITE_BUFFER: usize = 16 * 1024;
 
 /// A WebSocket connection, on the server's side.
 #[derive(Debug)]
-pub(super) struct Socket(WebSocket);
+pub(super) struct Socket {
+    socket: WebSocket,
+    pub(super) encoding: Encoding,
+}
 
 /// What came in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Incoming {
     /// A frame.
     Frame(axum::body::Bytes),
-    /// A text message, which this encoding does not have.
-    Text,
+    /// A message of a type that the connection's encoding does not have.
+    WrongType,
     /// A ping (answered by the library) or a pong.
     SignOfLife,
     /// A message larger than the limit; nothing after it can be read.
@@ -43,14 +48,14 @@ impl Incoming {
         match self {
             Self::Frame(bytes) => Some(bytes.len()),
             Self::SignOfLife => Some(0),
-            Self::Text | Self::TooLarge | Self::Malformed | Self::Gone => None,
+            Self::WrongType | Self::TooLarge | Self::Malformed | Self::Gone => None,
         }
     }
 }
 
 impl Socket {
-    pub(super) fn new(socket: WebSocket) -> Self {
-        Self(socket)
+    pub(super) fn new(socket: WebSocket, encoding: Encoding) -> Self {
+        Self { socket, encoding }
     }
 
     /// Sets the sizes of a connection to be.
@@ -63,11 +68,13 @@ impl Socket {
     }
 
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Incoming> {
-        Pin::new(&mut self.0).poll_next(cx).map(|message| match message {
-            Some(Ok(Message::Binary(bytes))) => Incoming::Frame(bytes),
-            Some(Ok(Message::Text(_))) => Incoming::Text,
+        let encoding = self.encoding;
+        Pin::new(&mut self.socket).poll_next(cx).map(|message| match message {
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => Incoming::SignOfLife,
             Some(Ok(Message::Close(_))) | None => Incoming::Gone,
+            Some(Ok(message)) => {
+                encoding.payload(message).map_or(Incoming::WrongType, Incoming::Frame)
+            }
             Some(Err(error)) => classify(error),
         })
     }
@@ -75,7 +82,7 @@ impl Socket {
     /// Puts a frame into the write buffer. It always fits; flush before putting in more than what
     /// is worth one flush.
     pub(super) fn put(&mut self, frame: Vec<u8>) -> io::Result<()> {
-        self.start(Message::Binary(frame.into()))
+        self.start(self.encoding.message(frame)?)
     }
 
     pub(super) fn put_ping(&mut self) -> io::Result<()> {
@@ -88,12 +95,12 @@ impl Socket {
 
     /// Ready once the kernel has taken everything.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx).map_err(io::Error::other)
+        Pin::new(&mut self.socket).poll_flush(cx).map_err(io::Error::other)
     }
 
     fn start(&mut self, message: Message) -> io::Result<()> {
         // The library takes a message even while the kernel takes none: it keeps it.
-        Pin::new(&mut self.0).start_send(message).map_err(io::Error::other)
+        Pin::new(&mut self.socket).start_send(message).map_err(io::Error::other)
     }
 }
 

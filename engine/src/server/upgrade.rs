@@ -7,9 +7,10 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use greendot_protocol::{CloseCode, SUBPROTOCOL_BINARY, Span};
+use greendot_protocol::{CloseCode, Span};
 
 use super::connection;
+use super::encoding::Encoding;
 use super::presence::{Place, Shared};
 use super::socket::Socket;
 
@@ -29,40 +30,45 @@ pub(super) async fn upgrade(
         }
         Err(_) => return upgrade_required(),
     };
-    let mut upgrade = Socket::configure(upgrade).protocols([SUBPROTOCOL_BINARY]);
-    if upgrade.selected_protocol().is_none() {
+    let mut upgrade =
+        Socket::configure(upgrade).protocols(Encoding::ALL.map(|it| it.subprotocol()));
+    let chosen = upgrade.selected_protocol();
+    let spoken =
+        Encoding::ALL.into_iter().find(|it| chosen.is_some_and(|its| its == it.subprotocol()));
+    let Some(encoding) = spoken else {
         // A browser drops a connection that agrees to none of its protocols without telling its
-        // script why. So one is agreed to, and the close code tells.
+        // script why. So one is agreed to, and the close code, which has no encoding, tells.
         let offered = upgrade.requested_protocols().next().cloned();
         if let Some(offered) = offered {
             upgrade.set_selected_protocol(offered);
         }
-        return turn_away(&shared, upgrade, CloseCode::WrongVersion, Span::ZERO);
-    }
+        return turn_away(&shared, upgrade, Encoding::Binary, CloseCode::WrongVersion, Span::ZERO);
+    };
     if shared.driver.drains() {
-        return turn_away(&shared, upgrade, CloseCode::Drain, Span::ZERO);
+        return turn_away(&shared, upgrade, encoding, CloseCode::Drain, Span::ZERO);
     }
     let Some(place) = Place::take(&shared) else {
-        return full(&shared, upgrade);
+        return full(&shared, upgrade, encoding);
     };
     let Ok(unauthenticated) = Arc::clone(&shared.unauthenticated).try_acquire_owned() else {
-        return full(&shared, upgrade);
+        return full(&shared, upgrade, encoding);
     };
     upgrade.on_upgrade(move |socket| async move {
-        connection::run(shared, Socket::new(socket), unauthenticated).await;
+        connection::run(shared, Socket::new(socket, encoding), unauthenticated).await;
         drop(place);
     })
 }
 
-fn full(shared: &Arc<Shared>, upgrade: WebSocketUpgrade) -> Response {
+fn full(shared: &Arc<Shared>, upgrade: WebSocketUpgrade, encoding: Encoding) -> Response {
     let millis = shared.limits.full_retry_after.as_millis();
     let retry_after = Span::from_millis(u64::try_from(millis).unwrap_or(u64::MAX));
-    turn_away(shared, upgrade, CloseCode::Full, retry_after)
+    turn_away(shared, upgrade, encoding, CloseCode::Full, retry_after)
 }
 
 fn turn_away(
     shared: &Shared,
     upgrade: WebSocketUpgrade,
+    encoding: Encoding,
     code: CloseCode,
     retry_after: Span,
 ) -> Response {
@@ -73,7 +79,7 @@ fn turn_away(
             .into_response();
     };
     upgrade.on_upgrade(move |socket| async move {
-        connection::turn_away(&mut Socket::new(socket), code, retry_after).await;
+        connection::turn_away(&mut Socket::new(socket, encoding), code, retry_after).await;
         drop(place);
     })
 }
@@ -81,7 +87,9 @@ fn turn_away(
 fn upgrade_required() -> Response {
     let text = format!(
         "This is a Greendot presence endpoint: open a WebSocket here, with the subprotocol \
-         {SUBPROTOCOL_BINARY}.\n"
+         {} or {}.\n",
+        Encoding::Binary.subprotocol(),
+        Encoding::Json.subprotocol(),
     );
     (
         StatusCode::UPGRADE_REQUIRED,

@@ -6,6 +6,7 @@ mod bad_input;
 mod binary;
 mod churn;
 mod common;
+mod json;
 mod limits;
 mod sessions;
 mod slow;

@@ -5,18 +5,18 @@ use alloc::vec::Vec;
 use super::read::Reader;
 use super::{DecodeError, put_text, put_varint};
 use crate::limits::INPUT_AGE_SECS;
-use crate::{Beat, ClientFrame, Hello, Mode, ModeChoice, Revision, WatchItem};
+use crate::{Beat, ClientFrame, ClientKind, Hello, Mode, ModeChoice, Revision, WatchItem};
 
-const HELLO: u8 = 1;
-const BEAT: u8 = 2;
-const WATCH: u8 = 3;
-const UNWATCH: u8 = 4;
-const MODE: u8 = 5;
-const NOTE: u8 = 6;
-const IDLE: u8 = 7;
-const ACTIVE: u8 = 8;
-const CLOSING: u8 = 9;
-const BYE: u8 = 10;
+const HELLO: u8 = ClientKind::Hello.number();
+const BEAT: u8 = ClientKind::Beat.number();
+const WATCH: u8 = ClientKind::Watch.number();
+const UNWATCH: u8 = ClientKind::Unwatch.number();
+const MODE: u8 = ClientKind::Mode.number();
+const NOTE: u8 = ClientKind::Note.number();
+const IDLE: u8 = ClientKind::Idle.number();
+const ACTIVE: u8 = ClientKind::Active.number();
+const CLOSING: u8 = ClientKind::Closing.number();
+const BYE: u8 = ClientKind::Bye.number();
 
 // The hello's flags.
 const PASSIVE: u8 = 1;

@@ -6,17 +6,18 @@ use super::client::mode;
 use super::read::Reader;
 use super::{DecodeError, put_text, put_varint};
 use crate::{
-    CloseCode, Entry, Epoch, ErrorCode, Revision, ServerFrame, Span, State, Version, Welcome,
+    CloseCode, Entry, Epoch, ErrorCode, Revision, ServerFrame, ServerKind, Span, State, Version,
+    Welcome,
 };
 
-const WELCOME: u8 = 1;
-const BEAT_ANSWER: u8 = 2;
-const SNAPSHOT: u8 = 3;
-const EVENTS: u8 = 4;
-const MODE: u8 = 5;
-const ERROR: u8 = 6;
-const STALE: u8 = 7;
-const CLOSE: u8 = 8;
+const WELCOME: u8 = ServerKind::Welcome.number();
+const BEAT_ANSWER: u8 = ServerKind::BeatAnswer.number();
+const SNAPSHOT: u8 = ServerKind::Snapshot.number();
+const EVENTS: u8 = ServerKind::Events.number();
+const MODE: u8 = ServerKind::Mode.number();
+const ERROR: u8 = ServerKind::Error.number();
+const STALE: u8 = ServerKind::Stale.number();
+const CLOSE: u8 = ServerKind::Close.number();
 
 // An entry's head: the state in the low three bits, then flags.
 const STATE_BITS: u8 = 0b111;

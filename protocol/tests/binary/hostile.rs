@@ -11,7 +11,7 @@ use greendot_protocol::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::frames::{client_parts, server_parts, with_client_frame, with_server_frame};
+use crate::common::frames::{client_parts, server_parts, with_client_frame, with_server_frame};
 
 proptest! {
     #[test]

@@ -1,6 +1,7 @@
 //! The compact encoding, from both directions.
 
-mod frames;
+#[path = "../common/mod.rs"]
+mod common;
 mod hostile;
 mod round_trips;
 mod sizes;

@@ -4,7 +4,7 @@ use greendot_protocol::binary::{decode_client, decode_server, encode_client, enc
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::frames::{client_parts, server_parts, with_client_frame, with_server_frame};
+use crate::common::frames::{client_parts, server_parts, with_client_frame, with_server_frame};
 
 proptest! {
     #[test]

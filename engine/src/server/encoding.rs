@@ -1,0 +1,92 @@
+//! Which of the protocol's two encodings a connection speaks: chosen once, by its subprotocol.
+
+use std::borrow::Cow;
+use std::io;
+
+use axum::body::Bytes;
+use axum::extract::ws::{Message, Utf8Bytes};
+use greendot_protocol::{
+    ClientFrame, SUBPROTOCOL_BINARY, SUBPROTOCOL_JSON, ServerFrame, binary, json,
+};
+use thiserror::Error;
+
+/// An encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// Compact, in binary messages.
+    Binary,
+    /// JSON, in text messages.
+    Json,
+}
+
+/// A client's frame as it was read.
+pub(super) enum Decoded<'a> {
+    Binary(ClientFrame<'a>),
+    Json(json::ClientText<'a>),
+}
+
+/// Why a message holds no frame.
+#[derive(Debug, Error)]
+pub(super) enum Unreadable {
+    #[error(transparent)]
+    Binary(#[from] binary::DecodeError),
+    #[error(transparent)]
+    Json(#[from] json::DecodeError),
+}
+
+impl Encoding {
+    /// All that are spoken here. Of those that a client offers the first is chosen.
+    pub(super) const ALL: [Self; 2] = [Self::Binary, Self::Json];
+
+    /// The subprotocol that stands for it.
+    pub(super) const fn subprotocol(self) -> &'static str {
+        match self {
+            Self::Binary => SUBPROTOCOL_BINARY,
+            Self::Json => SUBPROTOCOL_JSON,
+        }
+    }
+
+    /// The bytes of a frame.
+    pub(super) fn encode(self, frame: &ServerFrame<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Self::Binary => binary::encode_server(frame, &mut out),
+            Self::Json => json::encode_server(frame, &mut out),
+        }
+        out
+    }
+
+    /// The message that carries these bytes of a frame.
+    pub(super) fn message(self, frame: Vec<u8>) -> io::Result<Message> {
+        match self {
+            Self::Binary => Ok(Message::Binary(frame.into())),
+            Self::Json => Utf8Bytes::try_from(frame).map(Message::Text).map_err(io::Error::other),
+        }
+    }
+
+    /// The bytes that a message carries, if it is of this encoding's type.
+    pub(super) fn payload(self, message: Message) -> Option<Bytes> {
+        match (self, message) {
+            (Self::Binary, Message::Binary(bytes)) => Some(bytes),
+            (Self::Json, Message::Text(text)) => Some(text.into()),
+            _ => None,
+        }
+    }
+
+    /// Reads a frame; none if it is of a kind unknown here, to be passed over.
+    pub(super) fn decode(self, bytes: &[u8]) -> Result<Option<Decoded<'_>>, Unreadable> {
+        Ok(match self {
+            Self::Binary => binary::decode_client(bytes)?.map(Decoded::Binary),
+            Self::Json => json::decode_client(bytes)?.map(Decoded::Json),
+        })
+    }
+}
+
+impl Decoded<'_> {
+    pub(super) fn frame(&self) -> Cow<'_, ClientFrame<'_>> {
+        match self {
+            Self::Binary(frame) => Cow::Borrowed(frame),
+            Self::Json(text) => Cow::Owned(text.frame()),
+        }
+    }
+}

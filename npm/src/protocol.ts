@@ -1,0 +1,231 @@
+// Made from the Rust crate `greendot-protocol`; do not edit. After a change there:
+//     GREENDOT_BLESS=1 cargo test -p greendot-protocol --all-features --test typescript
+
+/** How a user looks, in the order of the numbers on the wire. */
+export const STATES = ["offline", "online", "away", "busy", "dnd", "unknown"] as const;
+export type State = (typeof STATES)[number];
+
+/** A user's own choice of how to appear, in the order of the numbers on the wire. */
+export const MODES = ["auto", "away", "busy", "dnd", "invisible"] as const;
+export type Mode = (typeof MODES)[number];
+
+/** Why a connection was closed. From 4400 to 4499 a client stops; after every other it comes back. */
+export const CLOSE_CODES = {
+  4000: "ended",
+  4001: "drain",
+  4002: "full",
+  4003: "token_expired",
+  4004: "check_failed",
+  4005: "hello_timeout",
+  4006: "too_fast",
+  4007: "abandoned",
+  4400: "bad_frame",
+  4401: "bad_token",
+  4403: "not_allowed",
+  4404: "bad_session",
+  4409: "replaced",
+  4410: "revoked",
+  4413: "too_large",
+  4426: "wrong_version",
+} as const;
+export type CloseName = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];
+
+/** What a server may say of a request that it did not carry out. */
+export const ERROR_CODES = {
+  1: "bad_user",
+  2: "too_many_watches",
+  3: "note_too_long",
+  4: "bad_request",
+  255: "other",
+} as const;
+export type ErrorName = (typeof ERROR_CODES)[keyof typeof ERROR_CODES];
+
+/** What a client says. */
+export type ClientFrame =
+  | { type: "hello" } & Hello
+  | { type: "beat" } & Beat
+  | { type: "watch" } & Watch
+  | { type: "unwatch" } & Unwatch
+  | { type: "mode" } & ModeWish
+  | { type: "note" } & Note
+  | { type: "idle" }
+  | { type: "active" }
+  | { type: "closing" }
+  | { type: "bye" };
+
+/** The first frame of a connection: who I am. */
+export type Hello = {
+  /** The session's id, a claim inside the user's own names: 1 to 64 bytes. */
+  session: string;
+  /** What the application checks; says who the user is. */
+  token: string;
+  /** A passive session does not count for the user's state. */
+  passive?: boolean;
+  /** Idle or active, if the client wants to say; else what was known of the session goes on. */
+  idle?: boolean;
+  /** Age of the last input. */
+  input_age_ms?: number;
+  /** After how long without input this device counts as idle; 0: never. Absent: the server's own setting. */
+  idle_after_ms?: number;
+  /** The user's mode as this client knows it, or as it was chosen while the link was down. */
+  mode?: ModeChoice;
+};
+
+/** A user's mode, with what is needed to weigh it against another. */
+export type ModeChoice = {
+  /** The mode. */
+  mode: Mode;
+  /** The number of the choice, as the server told it last. */
+  revision?: number;
+  /** Whether this is a new choice, not yet told, or a repetition of one that the server may have lost. */
+  fresh?: boolean;
+};
+
+/** A heartbeat. */
+export type Beat = {
+  /** 0 to 255; comes back in the answer. */
+  number: number;
+  /** Age of the last input. */
+  input_age_ms?: number;
+};
+
+/** Show me these users, each under a number of my choice. Answered by one snapshot. */
+export type Watch = {
+  /** 1 or more; comes back in the snapshot. */
+  request: number;
+  /** The users. A number in use already moves to the new user. */
+  users: Array<WatchItem>;
+};
+
+/** One user to watch. */
+export type WatchItem = {
+  /** The number that will stand for the user on this connection. */
+  number: number;
+  /** The user's name. */
+  user: string;
+};
+
+/** These numbers are no longer of interest. */
+export type Unwatch = {
+  /** Numbers from earlier watches. */
+  numbers: Array<number>;
+};
+
+/** My user's own choice of how to appear. */
+export type ModeWish = {
+  /** The mode. */
+  mode: Mode;
+};
+
+/** My user's note. */
+export type Note = {
+  /** Empty takes it away. */
+  note: string;
+};
+
+/** What a server says. */
+export type ServerFrame =
+  | { type: "welcome" } & Welcome
+  | { type: "beat_answer" } & BeatAnswer
+  | { type: "snapshot" } & Snapshot
+  | { type: "events" } & Events
+  | { type: "mode" } & OwnMode
+  | { type: "error" } & Failure
+  | { type: "stale" } & Stale
+  | { type: "close" } & Close;
+
+/** The answer to a hello. */
+export type Welcome = {
+  /** How often the client shows a sign of life. */
+  beat_ms: number;
+  /** How long a lease lasts after the last sign of life. */
+  ttl_ms: number;
+  /** How long a session lingers after its connection ended. */
+  grace_ms: number;
+  /** After how long without input a device counts as idle; 0: never. */
+  idle_after_ms: number;
+  /** The session's id, as taken. */
+  session: string;
+  /** The session's generation. */
+  generation: number;
+  /** The epoch that the node is in. */
+  epoch: number;
+  /** The user's mode. */
+  mode: Mode;
+  /** The number of the choice of mode. */
+  revision: number;
+  /** The right to say `closing` for this session by a beacon; absent if there is none. */
+  ticket?: string;
+  /** Whether the node's word may be old; absent if not. */
+  stale?: boolean;
+};
+
+/** The answer to a beat. */
+export type BeatAnswer = {
+  /** The beat's. */
+  number: number;
+};
+
+/** The state of watched users, whole. Those of the answered watch that are not listed are offline and were never seen. */
+export type Snapshot = {
+  /** The watch it answers; 0: it answers none and speaks of every user watched on this connection. */
+  request: number;
+  /** The epoch of its versions. */
+  epoch: number;
+  /** The users. */
+  entries: Array<Entry>;
+};
+
+/** Changes of watched users. */
+export type Events = {
+  /** The epoch of its versions. */
+  epoch: number;
+  /** The users, each at most once. */
+  entries: Array<Entry>;
+};
+
+/** One user in a snapshot or in events. */
+export type Entry = {
+  /** The client's number for the user. */
+  number: number;
+  /** What this watcher may see. */
+  state: State;
+  /** The number of the change, as this watcher was shown them. */
+  version: number;
+  /** How long ago the user was last seen; only while offline, absent if never. */
+  seen_ago_ms?: number;
+  /** The user's note; absent if there is none. */
+  note?: string;
+};
+
+/** The user's own mode, as it is now. */
+export type OwnMode = {
+  /** The mode. */
+  mode: Mode;
+  /** The number of the choice. */
+  revision: number;
+};
+
+/** Something the client asked for was not done. The connection goes on. */
+export type Failure = {
+  /** What was wrong. */
+  code: ErrorName;
+  /** The watch request, watch number or 0 that it is about. */
+  about: number;
+  /** For people: the culprit and the next step. */
+  text: string;
+};
+
+/** Whether the node's word may be old from now on. */
+export type Stale = {
+  /** True: from now on; false: it is good again. */
+  stale: boolean;
+};
+
+/** Said before the connection is closed, where a number alone would not do. */
+export type Close = {
+  /** The code that the connection will be closed with. */
+  code: CloseName;
+  /** Come back no sooner than after this time; 0: as the client likes. */
+  retry_after_ms: number;
+};

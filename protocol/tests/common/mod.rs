@@ -1,0 +1,3 @@
+//! What the tests of both encodings share.
+
+pub(crate) mod frames;
