@@ -59,12 +59,6 @@ impl Client {
         self.0.input(Input::Unsubscribe(Part(part), Row(row)));
     }
 
-    /// The part watches nobody any more.
-    #[wasm_bindgen(js_name = unsubscribeAll)]
-    pub fn unsubscribe_all(&self, part: u32) {
-        self.0.input(Input::UnsubscribeAll(Part(part)));
-    }
-
     /// How the user chooses to appear: 0 auto, 1 away, 2 busy, 3 dnd, 4 invisible.
     #[wasm_bindgen(js_name = setMode)]
     pub fn set_mode(&self, mode: u8) {

@@ -25,10 +25,6 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub fn changed(this: &Host, part: u32, row: u32);
 
-    /// The changes told before came together.
-    #[wasm_bindgen(method)]
-    pub fn flushed(this: &Host);
-
     /// The link's state has changed.
     #[wasm_bindgen(method)]
     pub fn link(this: &Host, state: u32, why: u32, retry_ms: f64);

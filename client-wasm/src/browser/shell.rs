@@ -127,17 +127,10 @@ impl Shell {
     /// Does all that the core wants done. What a callback causes is done inside that callback,
     /// and the order of things stays the core's.
     fn drain(&self) {
-        let mut untold = false;
         while !self.freed.get() {
             let output = self.core.borrow_mut().poll_output();
-            match output {
-                Some(output) => {
-                    untold |= matches!(output, Output::Changed { .. });
-                    self.obey(output);
-                }
-                None if core::mem::take(&mut untold) => self.host.flushed(),
-                None => break,
-            }
+            let Some(output) = output else { break };
+            self.obey(output);
         }
     }
 

@@ -1,7 +1,6 @@
 //! The table of watched users, and which parts of the app watch each.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use greendot_protocol::Epoch;
@@ -26,7 +25,7 @@ pub(super) struct Slot {
     /// The name's hash.
     hash: u32,
     /// None: the slot is free, or rests.
-    pub(super) user: Option<Arc<str>>,
+    pub(super) user: Option<Box<str>>,
     pub(super) listeners: Vec<Listener>,
     pub(super) wire: Wire,
     pub(super) shown: Shown,

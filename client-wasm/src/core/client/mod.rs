@@ -6,7 +6,6 @@ mod page;
 mod timeout;
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
 use greendot_protocol::{ErrorCode, Mode, Span, State, Time, Version};
 
@@ -42,7 +41,7 @@ pub struct Config<'a> {
 #[derive(Debug)]
 pub struct Client {
     rng: Rng,
-    session: Arc<str>,
+    session: Box<str>,
     link: Link,
     alarms: Alarms,
     /// The token of the present dial, until its hello.
