@@ -153,11 +153,13 @@ impl MemoryStore {
         if let Some(until) = seat.lingers_until {
             return until;
         }
+        // The extra wait is for nodes that cannot see to it themselves any more (rule 2).
+        let ends = self.settings.ttl + self.settings.expiry_grace;
         if seat.covered {
             // Each covered session was heard within the beat before the node's lease was renewed.
-            self.renewed(seat) + self.settings.ttl - self.settings.beat
+            self.renewed(seat) + ends - self.settings.beat
         } else {
-            seat.heard + self.settings.ttl
+            seat.heard + ends
         }
     }
 
@@ -356,7 +358,7 @@ impl MemoryStore {
         for (node, sessions) in &self.covered {
             let renewed = self.nodes.get(node).map_or(Time::ZERO, |it| it.renewed);
             if renewed + self.settings.ttl - self.settings.beat <= now {
-                // The node has died. Sessions that connected after its last renewal stay.
+                // The node has died. Sessions that are not due yet stay.
                 ended.extend(
                     sessions.iter().filter(|it| {
                         self.seats.get(it).is_some_and(|it| self.deadline_of(it) <= now)
