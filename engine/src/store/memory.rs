@@ -312,7 +312,7 @@ impl MemoryStore {
                 heard: now - register.heard_ago,
                 passive: register.passive,
                 lingers_until: register.lingers_for.map(|it| now + it),
-                covered: self.thin,
+                covered: self.thin && register.lingers_for.is_none(),
             },
         );
         self.index(session);
@@ -461,19 +461,26 @@ impl Store for MemoryStore {
                 }
                 None => held = HeldBy::Another,
             },
-            Request::Linger { name, seat, lasts } => {
+            Request::Linger { name, seat, heard_ago, lasts } => {
                 if let Some(session) = self.claimed(node, name, *seat) {
                     self.wrote(now, &name.user);
                     self.directory.linger(session);
-                    self.reseat(session, |seat| seat.lingers_until = Some(now + *lasts));
+                    self.reseat(session, |seat| {
+                        seat.lingers_until = Some(now + *lasts);
+                        // Its node's signs of life are none of its own any more.
+                        seat.covered = false;
+                        seat.heard = seat.heard.max(now - *heard_ago);
+                    });
                 }
             }
             Request::Revive(it) => {
                 if let Some(session) = self.claimed(node, &it.name, it.seat) {
                     self.wrote(now, &it.name.user);
                     self.directory.revive(session);
+                    let thin = self.thin;
                     self.reseat(session, |seat| {
                         seat.lingers_until = None;
+                        seat.covered = thin;
                         seat.heard = seat.heard.max(now - it.heard_ago);
                     });
                 }

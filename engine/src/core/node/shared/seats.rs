@@ -85,11 +85,11 @@ impl Node {
     }
 
     pub(in crate::core::node) fn seat_lingers(&mut self, now: Time, lease: LeaseId) {
-        let Some(name) = self.session_name(lease) else { return };
         let Some(until) = self.leases.get(lease).and_then(|it| it.lingers_until) else { return };
-        let Some(seat) = self.seat_number(lease) else { return };
-        let request = Request::Linger { name, seat, lasts: until.since(now) };
-        self.submit(now, request, Then::Nothing);
+        if let Some(Silent { name, seat, heard_ago }) = self.silent_of(now, lease) {
+            let request = Request::Linger { name, seat, heard_ago, lasts: until.since(now) };
+            self.submit(now, request, Then::Nothing);
+        }
     }
 
     pub(in crate::core::node) fn seat_revives(&mut self, now: Time, lease: LeaseId) {
