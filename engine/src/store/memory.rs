@@ -153,11 +153,13 @@ impl MemoryStore {
         if let Some(until) = seat.lingers_until {
             return until;
         }
+        // The extra wait is for nodes that cannot see to it themselves any more (rule 2).
+        let ends = self.settings.ttl + self.settings.expiry_grace;
         if seat.covered {
             // Each covered session was heard within the beat before the node's lease was renewed.
-            self.renewed(seat) + self.settings.ttl - self.settings.beat
+            self.renewed(seat) + ends - self.settings.beat
         } else {
-            seat.heard + self.settings.ttl
+            seat.heard + ends
         }
     }
 
@@ -310,7 +312,7 @@ impl MemoryStore {
                 heard: now - register.heard_ago,
                 passive: register.passive,
                 lingers_until: register.lingers_for.map(|it| now + it),
-                covered: self.thin,
+                covered: self.thin && register.lingers_for.is_none(),
             },
         );
         self.index(session);
@@ -356,7 +358,7 @@ impl MemoryStore {
         for (node, sessions) in &self.covered {
             let renewed = self.nodes.get(node).map_or(Time::ZERO, |it| it.renewed);
             if renewed + self.settings.ttl - self.settings.beat <= now {
-                // The node has died. Sessions that connected after its last renewal stay.
+                // The node has died. Sessions that are not due yet stay.
                 ended.extend(
                     sessions.iter().filter(|it| {
                         self.seats.get(it).is_some_and(|it| self.deadline_of(it) <= now)
@@ -459,19 +461,26 @@ impl Store for MemoryStore {
                 }
                 None => held = HeldBy::Another,
             },
-            Request::Linger { name, seat, lasts } => {
+            Request::Linger { name, seat, heard_ago, lasts } => {
                 if let Some(session) = self.claimed(node, name, *seat) {
                     self.wrote(now, &name.user);
                     self.directory.linger(session);
-                    self.reseat(session, |seat| seat.lingers_until = Some(now + *lasts));
+                    self.reseat(session, |seat| {
+                        seat.lingers_until = Some(now + *lasts);
+                        // Its node's signs of life are none of its own any more.
+                        seat.covered = false;
+                        seat.heard = seat.heard.max(now - *heard_ago);
+                    });
                 }
             }
             Request::Revive(it) => {
                 if let Some(session) = self.claimed(node, &it.name, it.seat) {
                     self.wrote(now, &it.name.user);
                     self.directory.revive(session);
+                    let thin = self.thin;
                     self.reseat(session, |seat| {
                         seat.lingers_until = None;
+                        seat.covered = thin;
                         seat.heard = seat.heard.max(now - it.heard_ago);
                     });
                 }

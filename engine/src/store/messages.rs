@@ -75,6 +75,8 @@ pub enum Request {
         name: SessionName,
         /// The node's number for the connect.
         seat: u64,
+        /// How long ago it was last heard.
+        heard_ago: Span,
         /// For how long.
         lasts: Span,
     },

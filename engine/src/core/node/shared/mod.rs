@@ -8,13 +8,15 @@
 mod reach;
 mod replies;
 mod seats;
+mod words;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::quality::FixedState;
-use greendot_protocol::{Epoch, Mode, Span, Time};
+use greendot_protocol::{Epoch, Span, Time};
 
+use self::words::{Word, keep};
 use crate::core::Settings;
 use crate::core::leases::LeaseId;
 use crate::core::node::{Node, Output};
@@ -65,6 +67,15 @@ enum Reach {
     Back(Option<Time>),
 }
 
+/// A request that waits for its answer.
+#[derive(Debug)]
+struct Pending {
+    number: u64,
+    since: Time,
+    then: Then,
+    word: Option<Word>,
+}
+
 /// How the store knows one of this node's sessions.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
@@ -86,7 +97,7 @@ pub(in crate::core::node) struct Shared {
     by_number: HashMap<u64, LeaseId, FixedState>,
     next_seat: u64,
     next_request: u64,
-    pending: VecDeque<(u64, Time, Then)>,
+    pending: VecDeque<Pending>,
     beat_at: Time,
     /// When the store last answered.
     answered: Time,
@@ -96,12 +107,9 @@ pub(in crate::core::node) struct Shared {
     /// are lost.
     told: u64,
     reach: Reach,
-    /// Choices made while the store was out of reach: the latest of each user.
-    modes: Vec<(Arc<str>, Mode)>,
-    notes: Vec<(Arc<str>, Arc<str>)>,
-    revoked: Vec<(Arc<str>, bool)>,
-    /// Sessions that ended meanwhile.
-    ended: Vec<(SessionName, u64, Time)>,
+    /// What was said while the store was out of reach, or was lost on the way.
+    unsaid: Vec<Word>,
+    /// When sessions that ended meanwhile are ended in the store.
     ends_at: Option<Time>,
     /// No session of this node expires before: nobody could renew for a while.
     spared_until: Time,
@@ -125,10 +133,7 @@ impl Shared {
             noticed: 0,
             told: 0,
             reach: Reach::Good,
-            modes: Vec::new(),
-            notes: Vec::new(),
-            revoked: Vec::new(),
-            ended: Vec::new(),
+            unsaid: Vec::new(),
             ends_at: None,
             spared_until: Time::ZERO,
             silent: Vec::new(),
@@ -159,14 +164,6 @@ impl Shared {
             _ => Time::MAX,
         };
         self.beat_at.min(refresh).min(self.ends_at.unwrap_or(Time::MAX))
-    }
-}
-
-/// Puts the latest word on a user in place of an earlier one.
-fn latest<T>(list: &mut Vec<(Arc<str>, T)>, user: &Arc<str>, word: T) {
-    match list.iter_mut().find(|it| it.0 == *user) {
-        Some(it) => it.1 = word,
-        None => list.push((Arc::clone(user), word)),
     }
 }
 
@@ -201,17 +198,21 @@ impl Node {
         self.shared.as_ref().is_some_and(Shared::is_stale)
     }
 
-    /// Asks the store, unless it is out of reach: then what is to be made up for is kept aside by
-    /// the callers, and the rest is superseded when the store is back.
+    /// Asks the store, unless it is out of reach: then what must not be lost is kept, and the rest
+    /// is superseded when the store is back.
     pub(in crate::core::node) fn submit(&mut self, now: Time, request: Request, then: Then) {
         let Some(shared) = self.shared.as_mut() else { return };
         let is_beat = matches!(request, Request::Beat { .. });
+        let word = Word::of(now, &request);
         if shared.reach == Reach::Lost && !is_beat {
+            if let Some(word) = word {
+                keep(&mut shared.unsaid, word);
+            }
             return;
         }
         let number = shared.next_request;
         shared.next_request += 1;
-        shared.pending.push_back((number, now, then));
+        shared.pending.push_back(Pending { number, since: now, then, word });
         if shared.pending.len() > PENDING && !is_beat {
             self.lose_store(now);
             return;

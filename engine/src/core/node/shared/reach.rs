@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use greendot_protocol::{ModeChoice, Span, Time};
 
-use super::{BEAT, ENDS_AFTER, LOST_AFTER, REFRESH_AFTER, Reach, Then};
+use super::words::{Word, keep};
+use super::{BEAT, ENDS_AFTER, LOST_AFTER, Pending, REFRESH_AFTER, Reach, Then};
 use crate::core::leases::LeaseId;
 use crate::core::node::Node;
-use crate::store::{Request, Silent};
+use crate::store::Request;
 
 impl Node {
     pub(in crate::core::node) fn store_timeout(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
-        let waits = shared.pending.front().is_some_and(|it| now.since(it.1) >= LOST_AFTER);
+        let waits = shared.pending.front().is_some_and(|it| now.since(it.since) >= LOST_AFTER);
         if waits && shared.reach != Reach::Lost {
             self.lose_store(now);
         }
@@ -34,9 +35,8 @@ impl Node {
         let Some(shared) = self.shared.as_mut() else { return };
         if shared.ends_at.is_some_and(|at| at <= now) && shared.reach != Reach::Lost {
             shared.ends_at = None;
-            for (name, seat, heard) in std::mem::take(&mut shared.ended) {
-                let heard_ago = now.since(heard);
-                self.submit(now, Request::End(Silent { name, seat, heard_ago }), Then::Nothing);
+            for word in std::mem::take(&mut shared.unsaid) {
+                self.submit(now, word.request(now), Then::Nothing);
             }
         }
     }
@@ -61,11 +61,14 @@ impl Node {
     pub(super) fn lose_store(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
         shared.reach = Reach::Lost;
-        let waiting: Vec<Then> = shared.pending.drain(..).map(|it| it.2).collect();
+        let waiting: Vec<Pending> = shared.pending.drain(..).collect();
+        for word in waiting.iter().filter_map(|it| it.word.clone()) {
+            keep(&mut shared.unsaid, word);
+        }
         self.watches.set_blind(true);
         self.tell_stale();
-        for then in waiting {
-            match then {
+        for pending in waiting {
+            match pending.then {
                 // The connection must not wait for the store: it is welcome.
                 Then::Connected(lease) => self.welcome(lease),
                 Then::Asked { ask, viewer, users } => {
@@ -79,30 +82,40 @@ impl Node {
         }
     }
 
+    /// Keeps what must not be lost of requests that were, unless something later was said.
+    pub(super) fn make_up(&mut self, now: Time, lost: Vec<Pending>, answered: Option<&Pending>) {
+        for it in lost {
+            if let Then::Asked { ask, viewer, users } = it.then {
+                let request = Request::Read { users: users.clone() };
+                self.submit(now, request, Then::Asked { ask, viewer, users });
+            }
+            let Some(shared) = self.shared.as_mut() else { return };
+            let Some(word) = it.word else { continue };
+            let later = shared.pending.iter().chain(answered).filter_map(|it| it.word.as_ref());
+            if !later.into_iter().any(|it| it.overrules(&word)) {
+                keep(&mut shared.unsaid, word);
+            }
+        }
+    }
+
     /// The store answers again, perhaps without what it held.
     pub(super) fn come_back(&mut self, now: Time, lost_data: bool) {
         let Some(shared) = self.shared.as_mut() else { return };
         let was_lost = shared.reach == Reach::Lost;
         shared.reach = Reach::Back(Some(if lost_data { now + REFRESH_AFTER } else { now }));
         shared.spared_until = now + self.settings.ttl;
-        if was_lost && !shared.ended.is_empty() {
-            shared.ends_at = Some(now + ENDS_AFTER);
+        let mut words = std::mem::take(&mut shared.unsaid);
+        words.sort_by_key(Word::rank);
+        let ended = words.split_off(words.partition_point(|it| !matches!(it, Word::Ended(..))));
+        if !ended.is_empty() {
+            shared.unsaid = ended;
+            shared.ends_at = Some(if was_lost { now + ENDS_AFTER } else { now });
         }
-        let modes = std::mem::take(&mut shared.modes);
-        let notes = std::mem::take(&mut shared.notes);
-        let revoked = std::mem::take(&mut shared.revoked);
         let mut leases: Vec<(u64, LeaseId)> =
             shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
         leases.sort_unstable_by_key(|it| it.0);
-        for (user, revoked) in revoked {
-            self.submit(now, Request::Revoke { user, revoked }, Then::Nothing);
-        }
-        // Who hid meanwhile is hidden before anything is registered.
-        for (user, mode) in modes {
-            self.submit(now, Request::SetMode { user, mode }, Then::Nothing);
-        }
-        for (user, note) in notes {
-            self.submit(now, Request::SetNote { user, note }, Then::Nothing);
+        for word in words {
+            self.submit(now, word.request(now), Then::Nothing);
         }
         for (_, lease) in leases {
             self.register(now, lease);

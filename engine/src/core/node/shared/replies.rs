@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
-use super::{Reach, Then};
+use super::{Pending, Reach, Then};
 use crate::core::leases::LeaseId;
 use crate::core::node::{Ending, Node, Output, Transition};
 use crate::store::{HeldBy, Notice, Reply, Report};
@@ -13,23 +13,19 @@ impl Node {
     /// The store's answer to the request of this number.
     pub fn handle_reply(&mut self, now: Time, number: u64, reply: &Reply) {
         let Some(shared) = self.shared.as_mut() else { return };
-        let mut then = Then::Nothing;
         // Requests are carried out in order: what was asked before and not answered is lost.
-        let mut missed = false;
-        while let Some((first, _, _)) = shared.pending.front() {
-            if *first > number {
-                break;
-            }
-            let (first, _, its) = shared.pending.pop_front().expect("seen above");
-            if first == number {
-                then = its;
-            } else {
-                missed = true;
-            }
-        }
+        let at = shared.pending.partition_point(|it| it.number < number);
+        let lost: Vec<Pending> = shared.pending.drain(..at).collect();
+        let answered = shared.pending.pop_front_if(|it| it.number == number);
+        let mut missed = !lost.is_empty();
+        self.make_up(now, lost, answered.as_ref());
+        let then = answered.map_or(Then::Nothing, |it| it.then);
+        let Some(shared) = self.shared.as_mut() else { return };
         shared.answered = now;
         let was_lost = shared.reach == Reach::Lost;
-        let lost_data = shared.epoch.is_some_and(|it| it != reply.epoch);
+        // A node that was spoken to before it ever reached the store had to make an epoch up.
+        let lost_data =
+            shared.epoch != Some(reply.epoch) && (shared.epoch.is_some() || was_lost);
         shared.epoch = Some(reply.epoch);
         self.set_warming(now, reply.warming);
         for report in &reply.turned {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::{Mode, ModeChoice, Time};
 
-use super::{Reach, Seat, Then, latest};
+use super::{Reach, Seat, Then};
 use crate::core::leases::LeaseId;
 use crate::core::node::Node;
 use crate::store::{Register, Request, SessionName, Silent};
@@ -70,26 +70,17 @@ impl Node {
         name: SessionName,
         heard: Time,
     ) {
-        let Some(shared) = self.shared.as_mut() else { return };
-        let Some(seat) = shared.seats.get(&lease).copied() else { return };
-        if shared.reach == Reach::Lost {
-            // Of a session that the store never knew there is nothing to end.
-            if seat.generation.is_some() {
-                shared.ended.push((name, seat.number, heard));
-            }
-            return;
-        }
+        let Some(seat) = self.seat_number(lease) else { return };
         let heard_ago = now.since(heard);
-        let request = Request::End(Silent { name, seat: seat.number, heard_ago });
-        self.submit(now, request, Then::Nothing);
+        self.submit(now, Request::End(Silent { name, seat, heard_ago }), Then::Nothing);
     }
 
     pub(in crate::core::node) fn seat_lingers(&mut self, now: Time, lease: LeaseId) {
-        let Some(name) = self.session_name(lease) else { return };
         let Some(until) = self.leases.get(lease).and_then(|it| it.lingers_until) else { return };
-        let Some(seat) = self.seat_number(lease) else { return };
-        let request = Request::Linger { name, seat, lasts: until.since(now) };
-        self.submit(now, request, Then::Nothing);
+        if let Some(Silent { name, seat, heard_ago }) = self.silent_of(now, lease) {
+            let request = Request::Linger { name, seat, heard_ago, lasts: until.since(now) };
+            self.submit(now, request, Then::Nothing);
+        }
     }
 
     pub(in crate::core::node) fn seat_revives(&mut self, now: Time, lease: LeaseId) {
@@ -124,24 +115,20 @@ impl Node {
 
     pub(in crate::core::node) fn seat_idles(&mut self, now: Time, lease: LeaseId, idle: bool) {
         let Some(name) = self.session_name(lease) else { return };
+        if let Some(seat) = self.shared.as_mut().and_then(|it| it.seats.get_mut(&lease)) {
+            // Until the store has heard of the session, this goes with its connect.
+            seat.idle_said = Some(idle);
+        }
         if let Some(seat) = self.seat_number(lease) {
             self.submit(now, Request::SetIdle { name, seat, idle }, Then::Nothing);
         }
     }
 
     pub(in crate::core::node) fn share_mode(&mut self, now: Time, user: &Arc<str>, mode: Mode) {
-        let Some(shared) = self.shared.as_mut() else { return };
-        if shared.reach == Reach::Lost {
-            latest(&mut shared.modes, user, mode);
-        }
         self.submit(now, Request::SetMode { user: Arc::clone(user), mode }, Then::Nothing);
     }
 
     pub(in crate::core::node) fn share_note(&mut self, now: Time, user: &Arc<str>, note: Arc<str>) {
-        let Some(shared) = self.shared.as_mut() else { return };
-        if shared.reach == Reach::Lost {
-            latest(&mut shared.notes, user, Arc::clone(&note));
-        }
         self.submit(now, Request::SetNote { user: Arc::clone(user), note }, Then::Nothing);
     }
 
@@ -151,10 +138,6 @@ impl Node {
         user: &Arc<str>,
         revoked: bool,
     ) {
-        let Some(shared) = self.shared.as_mut() else { return };
-        if shared.reach == Reach::Lost {
-            latest(&mut shared.revoked, user, revoked);
-        }
         self.submit(now, Request::Revoke { user: Arc::clone(user), revoked }, Then::Nothing);
     }
 
