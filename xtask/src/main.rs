@@ -17,6 +17,7 @@ mod demo;
 mod npm;
 mod pack;
 mod paths;
+mod python;
 mod run;
 mod size;
 mod smoke;
