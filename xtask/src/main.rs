@@ -27,6 +27,7 @@ mod table;
 mod test;
 mod tools;
 mod wasm;
+mod wire;
 
 /// The commands of the Greendot workspace.
 #[derive(Parser)]
@@ -53,7 +54,7 @@ enum Command {
     /// Build the npm package into target/npm/greendot-VERSION.tgz
     Pack,
 
-    /// Report the raw, gzip and brotli bytes of what a page loads
+    /// Report the raw, gzip and brotli bytes of what a page loads, or those of what goes over the wire
     Size(size::Args),
 
     /// Run the wasm-bindgen command line, in the version that Cargo.lock names
