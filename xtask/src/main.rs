@@ -17,6 +17,7 @@ mod demo;
 mod npm;
 mod pack;
 mod paths;
+mod python;
 mod run;
 mod size;
 mod smoke;
@@ -26,6 +27,7 @@ mod table;
 mod test;
 mod tools;
 mod wasm;
+mod wire;
 
 /// The commands of the Greendot workspace.
 #[derive(Parser)]
@@ -52,7 +54,7 @@ enum Command {
     /// Build the npm package into target/npm/greendot-VERSION.tgz
     Pack,
 
-    /// Report the raw, gzip and brotli bytes of what a page loads
+    /// Report the raw, gzip and brotli bytes of what a page loads, or those of what goes over the wire
     Size(size::Args),
 
     /// Run the wasm-bindgen command line, in the version that Cargo.lock names

@@ -12,10 +12,14 @@ use serde_json::{Value, json};
 
 use crate::run::npm_bin;
 use crate::table::{self, grouped};
-use crate::{npm, paths};
+use crate::{npm, paths, wire};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
+    /// Measure what goes over the wire, beside what peers send for the same content
+    #[arg(long)]
+    wire: bool,
+
     /// Write the figures to this file, too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -40,6 +44,9 @@ struct Page {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.wire {
+        return wire::run(args.json.as_deref());
+    }
     let pages = measure()?;
     println!("\n{}", table(&pages));
     if let Some(file) = &args.json {

@@ -44,7 +44,7 @@ fn free_port() -> Result<u16> {
 }
 
 /// Waits for the line that says where it listens; the other lines are passed on.
-fn address(output: ChildStdout) -> Result<String> {
+pub(crate) fn address(output: ChildStdout) -> Result<String> {
     let (sender, lines) = mpsc::channel();
     // Ends with the server's output; it goes on reading so that the server never blocks on a full pipe.
     thread::spawn(move || {
@@ -62,9 +62,9 @@ fn address(output: ChildStdout) -> Result<String> {
                 }
             }
             Err(RecvTimeoutError::Timeout) => {
-                bail!("the demo did not say that it listens within {PATIENCE:?}")
+                bail!("the server did not say that it listens within {PATIENCE:?}")
             }
-            Err(RecvTimeoutError::Disconnected) => bail!("the demo ended before it listened"),
+            Err(RecvTimeoutError::Disconnected) => bail!("the server ended before it listened"),
         }
     }
 }
@@ -79,8 +79,8 @@ fn get(address: &str, path: &str) -> Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// The running demo; it never outlives the check.
-struct Server(Child);
+/// A running server; it never outlives the check.
+pub(crate) struct Server(pub(crate) Child);
 
 impl Server {
     fn stopped(mut self) -> Result<()> {

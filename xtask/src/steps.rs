@@ -6,8 +6,10 @@
 use anyhow::Result;
 
 use crate::run::{cargo, npm};
-use crate::tools::Tool::{self, Browser, Clippy, NpmPackages, Rustfmt, WasmTarget, WebDriver};
-use crate::{demo, npm as package, pack, size, smoke, tools};
+use crate::tools::Tool::{
+    self, Browser, Clippy, NpmPackages, Python, Rustfmt, WasmTarget, WebDriver,
+};
+use crate::{demo, npm as package, pack, python, size, smoke, tools};
 
 /// One thing that must hold.
 pub(crate) struct Step {
@@ -34,6 +36,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("clippy-wasm", "lints of what is compiled for pages", &[Clippy, WasmTarget], clippy_wasm),
     step("doc", "documentation without warnings", &[], doc),
     step("rust", "Rust tests", &[], rust),
+    step("python", "a client in Python, written from the protocol's document", &[Python], python::run),
     step("xtask", "tests of these commands", &[], xtask),
     step("wasm-cores", "cores build without an operating system", &[WasmTarget], wasm_cores),
     step("wasm", "wasm tests in Chromium", &[WasmTarget, Browser, WebDriver], wasm),

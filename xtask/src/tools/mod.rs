@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 mod apt;
 mod browser;
 mod node;
+mod python;
 mod rust;
 
 pub(crate) use browser::{browser, webdriver_json};
@@ -23,6 +24,8 @@ pub(crate) enum Tool {
     WasmTarget,
     /// Node with npm, and the packages of `npm/package-lock.json`
     NpmPackages,
+    /// Python 3, without packages
+    Python,
     /// Chromium
     Browser,
     /// The driver that wasm-bindgen tests reach Chromium through
@@ -42,6 +45,7 @@ pub(crate) fn ensure(tools: impl IntoIterator<Item = Tool>) -> Result<()> {
             Tool::Clippy => rust::component("clippy", "clippy"),
             Tool::WasmTarget => rust::wasm_target(),
             Tool::NpmPackages => node::packages(),
+            Tool::Python => python::ensure(),
             Tool::Browser => browser::ensure_browser(),
             Tool::WebDriver => browser::ensure_driver(),
         }?;
