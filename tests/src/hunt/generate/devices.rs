@@ -32,7 +32,13 @@ impl Draft {
         self.devices[place].blackholed = false;
         let idle_after = self.rng.one_in(6).then(|| [0, 3_000][self.rng.below(2)]);
         let nodes = self.some_nodes();
-        self.step(Verb::Open { client: name.clone(), nodes, idle_after, stored: None, twin_of: None });
+        self.step(Verb::Open {
+            client: name.clone(),
+            nodes,
+            idle_after,
+            stored: None,
+            twin_of: None,
+        });
         if !self.rng.one_in(4) {
             self.app_watch(name);
         }
@@ -93,7 +99,8 @@ impl Draft {
             12..=13 => self.step(Verb::AppConnect { client }),
             14 => self.step(Verb::SignOut { client }),
             15 => {
-                let state = ["connecting", "live", "waiting", "closed"][self.rng.below(4)].to_owned();
+                let state =
+                    ["connecting", "live", "waiting", "closed"][self.rng.below(4)].to_owned();
                 let nth = 1 + self.rng.below(3) as u64;
                 let actions = match self.rng.below(3) {
                     0 => vec![LinkAction::Disconnect, LinkAction::Connect],
@@ -116,7 +123,7 @@ impl Draft {
             25 => self.stand_still(device, Still::Cached, client),
             26..=28 => {
                 let lasts = self.rng.one_in(3);
-                let until = if lasts { self.until() } else { self.now };
+                let until = if lasts { self.until() } else { 0 };
                 let per_second = if lasts { 1.0 } else { 0.0 };
                 self.step(Verb::Input { client, per_second, until });
             }

@@ -214,8 +214,7 @@ impl<'a> Oracle<'a> {
             Owner::Raw(name) | Owner::Viewer(name) => (None, name.clone()),
         };
         debug_assert_eq!(conn, self.conns.len());
-        let stalled =
-            matches!(row.owner(), Owner::Viewer(_)) && self.stalled.contains(&name);
+        let stalled = matches!(row.owner(), Owner::Viewer(_)) && self.stalled.contains(&name);
         let node = row.node();
         self.conns.push(Conn { node, device, name, stalled, open: true, ..Conn::default() });
         if let Some(device) = device {

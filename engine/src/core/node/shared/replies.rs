@@ -24,8 +24,7 @@ impl Node {
         shared.answered = now;
         let was_lost = shared.reach == Reach::Lost;
         // A node that was spoken to before it ever reached the store had to make an epoch up.
-        let lost_data =
-            shared.epoch != Some(reply.epoch) && (shared.epoch.is_some() || was_lost);
+        let lost_data = shared.epoch != Some(reply.epoch) && (shared.epoch.is_some() || was_lost);
         shared.epoch = Some(reply.epoch);
         self.set_warming(now, reply.warming);
         for report in &reply.turned {
