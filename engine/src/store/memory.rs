@@ -409,7 +409,7 @@ impl MemoryStore {
         heard: &[(SessionName, u64)],
     ) {
         let ttl = self.settings.ttl;
-        let row = self.nodes.entry(node).or_default();
+        let Some(row) = self.nodes.get_mut(&node) else { return };
         row.renewed = now;
         if away != Span::ZERO {
             row.spared_until = now + ttl;
@@ -447,7 +447,11 @@ impl Store for MemoryStore {
             self.spared_until = now + self.settings.ttl;
         }
         self.reached = now;
-        let row = self.nodes.entry(node).or_default();
+        // Counted from a time: one whose row was dropped for its silence sees the count jump.
+        let row = self
+            .nodes
+            .entry(node)
+            .or_insert(NodeRow { told: now.as_millis(), ..NodeRow::default() });
         row.asked = now;
         if self.warm_until.is_some_and(|at| at <= now) {
             self.warm_until = None;

@@ -168,8 +168,9 @@ pub struct Reply {
     pub epoch: Epoch,
     /// For how long users not heard from are still unknown (rule 12 a).
     pub warming: Span,
-    /// How many notices this run of the node has been sent so far: it sees from it whether one
-    /// was lost on the way.
+    /// Rises by 1 with each notice to this run of the node, which sees from it whether one was lost
+    /// on the way. It never starts at the same number twice: a run that the store has forgotten in
+    /// a long silence sees that, too.
     pub told: u64,
     /// The answer.
     pub held: HeldBy,

@@ -183,7 +183,9 @@ fn verb(verb: &Verb) -> String {
         Verb::Drain { node } => Words::of("drain", node),
         Verb::Cut { node, cut } => Words::of(either(*cut, "cut", "heal"), node),
         Verb::Store { up } => Words::of("store", either(*up, "up", "down")),
-        Verb::Skew { who, by } => Words::of("skew", who).raw("by", &format!("{}", *by as f64 / 1e3)),
+        Verb::Skew { who, by } => {
+            Words::of("skew", who).raw("by", &format!("{}", *by as f64 / 1e3))
+        }
         Verb::LoseAnswers { client, until } => {
             Words::of("lose_answers", client).time("until", *until)
         }

@@ -32,7 +32,13 @@ impl Draft {
         self.devices[place].blackholed = false;
         let idle_after = self.rng.one_in(6).then(|| [0, 3_000][self.rng.below(2)]);
         let nodes = self.some_nodes();
-        self.step(Verb::Open { client: name.clone(), nodes, idle_after, stored: None, twin_of: None });
+        self.step(Verb::Open {
+            client: name.clone(),
+            nodes,
+            idle_after,
+            stored: None,
+            twin_of: None,
+        });
         if !self.rng.one_in(4) {
             self.app_watch(name);
         }
@@ -93,7 +99,8 @@ impl Draft {
             12..=13 => self.step(Verb::AppConnect { client }),
             14 => self.step(Verb::SignOut { client }),
             15 => {
-                let state = ["connecting", "live", "waiting", "closed"][self.rng.below(4)].to_owned();
+                let state =
+                    ["connecting", "live", "waiting", "closed"][self.rng.below(4)].to_owned();
                 let nth = 1 + self.rng.below(3) as u64;
                 let actions = match self.rng.below(3) {
                     0 => vec![LinkAction::Disconnect, LinkAction::Connect],

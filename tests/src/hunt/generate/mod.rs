@@ -181,5 +181,4 @@ impl Draft {
         let watcher = self.watchers[watcher].name.to_owned();
         self.step(Verb::Watch { watcher, users, node, token_until: None });
     }
-
 }

@@ -314,7 +314,8 @@ impl Oracle<'_> {
                 due.since = now;
             } else if now > due.since {
                 let (conn, code) = (due.conn, due.code);
-                let text = format!("connection {conn} of {} is not closed with {code}", row.owner());
+                let text =
+                    format!("connection {conn} of {} is not closed with {code}", row.owner());
                 return self.complain(Kind::NotReplaced, text);
             }
             place += 1;

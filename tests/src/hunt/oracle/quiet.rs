@@ -45,7 +45,8 @@ impl Oracle<'_> {
                 continue;
             }
             if device.link != LinkState::Live || client.stale() {
-                let text = format!("{} is {:?}, stale {}", device.name, device.link, client.stale());
+                let text =
+                    format!("{} is {:?}, stale {}", device.name, device.link, client.stale());
                 return self.complain(Kind::StaleAtQuiet, text);
             }
             for interest in &device.interests {
@@ -113,7 +114,8 @@ impl Oracle<'_> {
         }
         for node in 0..self.cluster.nodes.len() {
             let Some(counts) = world.counts(node) else { continue };
-            let sessions = self.users.iter().flat_map(|it| &it.sessions).filter(|it| it.node == node);
+            let sessions =
+                self.users.iter().flat_map(|it| &it.sessions).filter(|it| it.node == node);
             if sessions.clone().any(|it| !it.is_certain(self.now, &self.cluster)) {
                 continue;
             }
@@ -131,7 +133,10 @@ impl Oracle<'_> {
                 viewers: open().filter(|it| it.has_watched).count(),
             };
             if counts != right {
-                return self.complain(Kind::Leak, format!("the node holds {counts:?}; right is {right:?}"));
+                return self.complain(
+                    Kind::Leak,
+                    format!("the node holds {counts:?}; right is {right:?}"),
+                );
             }
         }
         Ok(())

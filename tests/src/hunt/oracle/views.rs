@@ -83,7 +83,8 @@ impl Oracle<'_> {
         let awake = row.awake_at(now);
         let (good, live) = (row.good, row.link == LinkState::Live);
         let word = row.word(user);
-        let right = word.shown.clone().unwrap_or(Shown { state: State::Unknown, note: String::new() });
+        let right =
+            word.shown.clone().unwrap_or(Shown { state: State::Unknown, note: String::new() });
         if right.state == state && right.note == note {
             return Ok(());
         }

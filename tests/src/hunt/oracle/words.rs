@@ -155,7 +155,11 @@ impl Oracle<'_> {
                 let version_said = said.version;
                 let owner = row.owner();
                 let text = format!("{owner} got version {version_said} of {name} after {version}");
-                return self.complain_at(Kind::VersionNotRising, text, self.event_place(conn, user));
+                return self.complain_at(
+                    Kind::VersionNotRising,
+                    text,
+                    self.event_place(conn, user),
+                );
             }
             if shown.state == said.state && shown.note == said.note {
                 let text = format!("{name} is {} as before", said.state.name());

@@ -24,8 +24,7 @@ impl Node {
         shared.answered = now;
         let was_lost = shared.reach == Reach::Lost;
         // A node that was spoken to before it ever reached the store had to make an epoch up.
-        let lost_data =
-            shared.epoch != Some(reply.epoch) && (shared.epoch.is_some() || was_lost);
+        let lost_data = shared.epoch != Some(reply.epoch) && (shared.epoch.is_some() || was_lost);
         shared.epoch = Some(reply.epoch);
         self.set_warming(now, reply.warming);
         for report in &reply.turned {
@@ -38,10 +37,15 @@ impl Node {
         }
         if matches!(then, Then::Beaten) {
             let Some(shared) = self.shared.as_mut() else { return };
-            // A lost notice heals here, within two beats.
-            missed |= shared.told > shared.noticed;
+            // A lost notice heals here, within two beats; so does it that the store has forgotten
+            // a node that was silent for long.
+            missed |= shared.told > shared.noticed && shared.noticed > 0;
             shared.told = reply.told;
-            shared.noticed = if missed { reply.told } else { shared.noticed };
+            let anew = missed || shared.noticed == 0;
+            shared.noticed = if anew { reply.told } else { shared.noticed };
+        }
+        if lost_data && let Some(shared) = self.shared.as_mut() {
+            (shared.told, shared.noticed) = (reply.told, reply.told);
         }
         if was_lost || lost_data || missed {
             self.come_back(now, lost_data);
@@ -61,8 +65,8 @@ impl Node {
     pub fn handle_notice(&mut self, now: Time, number: u64, notice: &Notice) {
         if let Some(shared) = self.shared.as_mut() {
             // A gap shows at the next beat: what was skipped is not counted as come.
-            let next = shared.noticed + 1;
-            shared.noticed = if number == next { number } else { shared.noticed };
+            let expected = shared.noticed == 0 || number == shared.noticed + 1;
+            shared.noticed = if expected { number } else { shared.noticed };
         }
         match notice {
             Notice::Changed { epoch, report } => {
