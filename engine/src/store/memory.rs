@@ -208,7 +208,7 @@ impl MemoryStore {
         let nodes: Vec<NodeId> =
             self.subscribers.get(&report.user).into_iter().flatten().copied().collect();
         for node in nodes {
-            self.tell(node, Notice::Changed { epoch, report: report.clone() });
+            self.tell(node, Notice::Changed { epoch, at: now, report: report.clone() });
         }
         if change.public {
             turned.push(report);
@@ -553,6 +553,7 @@ impl Store for MemoryStore {
         }
         Reply {
             epoch: self.directory.epoch(),
+            at: now,
             told: self.nodes.get(&node).map_or(0, |it| it.told),
             warming: self.warm_until.map_or(Span::ZERO, |at| at.since(now)),
             held,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span};
+use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span, Time};
 
 use crate::core::directory::Face;
 
@@ -166,6 +166,8 @@ pub struct Report {
 pub struct Reply {
     /// The epoch of all versions in it.
     pub epoch: Epoch,
+    /// When it was said, by the store's clock; ages in it count from there.
+    pub at: Time,
     /// For how long users not heard from are still unknown (rule 12 a).
     pub warming: Span,
     /// Rises by 1 with each notice to this run of the node, which sees from it whether one was lost
@@ -209,6 +211,8 @@ pub enum Notice {
     Changed {
         /// The epoch of the versions in it.
         epoch: Epoch,
+        /// When it was said, by the store's clock; ages in it count from there.
+        at: Time,
         /// How the user stands now.
         report: Report,
     },
