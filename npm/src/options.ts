@@ -17,43 +17,48 @@ export interface Settings {
  */
 export function settingsOf(options: Options, dials: boolean): Settings {
   const { token, session, idleAfter } = options;
-  if (typeof token !== "function") throw wrong("token", "it must be a function", "Give `token: () => …`.");
+  if (typeof token !== "function") throw wrong("token", token, "Give a function.");
   if (session !== undefined && (session === "" || new TextEncoder().encode(session).length > SESSION_BYTES)) {
-    throw wrong("session", `it must be 1 to ${SESSION_BYTES} bytes long`, "Leave it out, or give a shorter one.");
+    throw wrong("session", session, `Give 1 to ${SESSION_BYTES} bytes, or leave it out.`);
   }
   if (idleAfter !== undefined && !(idleAfter >= 0 && idleAfter <= IDLE_AFTER_MAX)) {
-    throw wrong("idleAfter", `it must be 0 to ${IDLE_AFTER_MAX} seconds`, "Give whole seconds, or 0 for never.");
+    throw wrong("idleAfter", idleAfter, `Give 0 (never) to ${IDLE_AFTER_MAX} seconds.`);
   }
-  return { nodes: dials ? nodesOf(options) : [], token, session, idleAfterSecs: idleAfter === undefined ? -1 : Math.ceil(idleAfter) };
+  return {
+    nodes: dials ? nodesOf(options) : [],
+    token,
+    session,
+    idleAfterSecs: idleAfter === undefined ? -1 : Math.ceil(idleAfter),
+  };
 }
 
 function nodesOf({ url, urls }: Options): string[] {
-  if (url !== undefined && urls !== undefined) throw wrong("urls", "it stands beside url", "Give one of the two.");
-  const given = url === undefined ? urls : [url];
-  if (given === undefined || given.length === 0) throw wrong("url", "it is missing", "Give `url: \"/presence\"`, say.");
-  return given.map(node => socketUrl(node, url === undefined ? "urls" : "url"));
+  const given = urls ?? (url === undefined ? [] : [url]);
+  if (given.length === 0 || (urls !== undefined && url !== undefined)) {
+    throw wrong("url", url, "Give either url or urls, with at least one address.");
+  }
+  return given.map(socketUrl);
 }
 
-function socketUrl(given: string | URL, option: string): string {
+function socketUrl(given: string | URL): string {
+  const next = "Give a path of this origin, or a whole wss: address.";
   let url: URL;
   try {
     url = new URL(given, typeof location === "undefined" ? undefined : location.href);
   } catch (error) {
-    const next = "Give a path of this origin, or a whole wss:// address.";
-    throw wrong(option, `"${given}" is no address`, next, error);
+    throw wrong("url", given, next, error);
   }
-  if (url.protocol === "http:") url.protocol = "ws:";
-  else if (url.protocol === "https:") url.protocol = "wss:";
-  if (url.protocol !== "ws:" && url.protocol !== "wss:") {
-    throw wrong(option, `"${given}" is no address of a WebSocket`, "Give one with wss:, ws:, https: or http:.");
-  }
+  url.protocol = url.protocol.replace("http", "ws");
+  if (!/^wss?:$/.test(url.protocol)) throw wrong("url", given, next);
   // A WebSocket refuses addresses with a fragment.
   url.hash = "";
   return url.href;
 }
 
-function wrong(option: string, what: string, next: string, cause?: unknown): GreendotError {
-  return new GreendotError("bad_option", `${option}: ${what}`, `the option ${option}`, next, cause);
+function wrong(option: string, value: unknown, next: string, cause?: unknown): GreendotError {
+  // Not the value of a token: it may be a secret.
+  const what = option === "token" ? typeof value : `"${value}"`;
+  return new GreendotError("bad_option", `${option} cannot be ${what}`, `the option ${option}`, next, cause);
 }
 
 /** The protocol's limit. */

@@ -18,27 +18,31 @@ const INPUT_EVERY_MS = 1_000;
 const INPUT_EVENTS = ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"] as const;
 
 /**
- * Listens to the life of the page, if there is one, and to the person at it. There are no `unload` handlers: they would
- * keep the page out of the back/forward cache.
+ * Listens to the life of the page, or worker, and to the person at it. There are no `unload` handlers: they would keep
+ * the page out of the back/forward cache.
  */
 export function bindPage(hooks: PageHooks): Stop {
-  if (typeof document === "undefined") return bindWorker(hooks);
   const ends = new AbortController();
   const { signal } = ends;
-  const on = (target: EventTarget, type: string, event: PageEvent) =>
-    target.addEventListener(type, () => hooks.page(event), { signal });
+  const on = (target: EventTarget, type: string, heard: (event: Event) => void) =>
+    target.addEventListener(type, heard, { signal, capture: true, passive: true });
+  const tell = (event: PageEvent) => () => hooks.page(event);
 
-  document.addEventListener("visibilitychange", () => hooks.page(visibility()), { signal });
-  on(document, "freeze", PAGE.frozen);
-  on(document, "resume", PAGE.resumed);
-  on(window, "offline", PAGE.offline);
-  on(window, "online", PAGE.online);
-  on(window, "pagehide", PAGE.left);
-  window.addEventListener("pageshow", event => event.persisted && hooks.page(PAGE.back), { signal });
-
-  const input = throttledInput(hooks);
-  // Capturing, so that a handler of the app that stops an event does not make the person look idle.
-  for (const type of INPUT_EVENTS) window.addEventListener(type, input, { signal, capture: true, passive: true });
+  // Node is no event target.
+  if (typeof addEventListener === "function") {
+    on(globalThis, "offline", tell(PAGE.offline));
+    on(globalThis, "online", tell(PAGE.online));
+  }
+  if (typeof document !== "undefined") {
+    on(document, "visibilitychange", () => hooks.page(visibility()));
+    on(document, "freeze", tell(PAGE.frozen));
+    on(document, "resume", tell(PAGE.resumed));
+    on(window, "pagehide", tell(PAGE.left));
+    on(window, "pageshow", event => (event as PageTransitionEvent).persisted && hooks.page(PAGE.back));
+    // Captured, so that a handler of the app that stops an event does not make the person look idle.
+    const input = throttled(() => hooks.input());
+    for (const type of INPUT_EVENTS) on(window, type, input);
+  }
   return () => ends.abort();
 }
 
@@ -57,27 +61,18 @@ function visibility(): PageEvent {
   return document.visibilityState === "hidden" ? PAGE.hidden : PAGE.visible;
 }
 
-function throttledInput(hooks: PageHooks): (event: Event) => void {
+function throttled(tell: () => void): (event: Event) => void {
   let last = -Infinity;
   return event => {
     // The event's own time: reading it costs nothing, and this runs for each move of a pointer.
-    if (event.timeStamp - last < INPUT_EVERY_MS) return;
-    // A pointer that lies still "moves" when the page moves beneath it.
-    if (event.type === "pointermove" && !movedAtAll(event as PointerEvent)) return;
+    if (event.timeStamp - last < INPUT_EVERY_MS || isStill(event)) return;
     last = event.timeStamp;
-    hooks.input();
+    tell();
   };
 }
 
-function movedAtAll(event: PointerEvent): boolean {
-  return event.movementX !== 0 || event.movementY !== 0;
-}
-
-/** A worker has no visibility and no input, but it knows of the network. */
-function bindWorker(hooks: PageHooks): Stop {
-  if (typeof addEventListener !== "function") return () => {};
-  const ends = new AbortController();
-  addEventListener("offline", () => hooks.page(PAGE.offline), { signal: ends.signal });
-  addEventListener("online", () => hooks.page(PAGE.online), { signal: ends.signal });
-  return () => ends.abort();
+/** A pointer that lies still "moves" when the page moves beneath it. */
+function isStill(event: Event): boolean {
+  const { type, movementX, movementY } = event as PointerEvent;
+  return type === "pointermove" && movementX === 0 && movementY === 0;
 }

@@ -2,5 +2,6 @@
 //! core, played against each other on a virtual clock.
 
 pub mod file;
+pub mod hunt;
 pub mod judge;
 pub mod world;

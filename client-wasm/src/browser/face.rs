@@ -3,12 +3,13 @@
 use alloc::rc::Rc;
 use alloc::string::String;
 
-use greendot_protocol::{Mode, Span, State};
+use greendot_protocol::{Mode, Span};
 use wasm_bindgen::prelude::*;
 
 use super::host::Host;
+use super::input::Input;
 use super::shell::Shell;
-use crate::core::{self, Config, Dial, Page, Part, Row, TokenFailure};
+use crate::core::{Config, Dial, Page, Part, Row, TokenFailure};
 
 /// A presence client. All calls return at once, and none throws in ordinary use.
 #[wasm_bindgen]
@@ -34,108 +35,85 @@ impl Client {
 
     /// Starts the link, or cuts a wait short.
     pub fn connect(&self) {
-        self.0.input(&mut core::Client::connect);
+        self.0.input(Input::Connect);
     }
 
     /// Ends the link; the session lingers for a while.
     pub fn disconnect(&self) {
-        self.0.input(&mut core::Client::disconnect);
+        self.0.input(Input::Disconnect);
     }
 
     /// Ends the link and the session.
     #[wasm_bindgen(js_name = signOut)]
     pub fn sign_out(&self) {
-        self.0.input(&mut core::Client::sign_out);
+        self.0.input(Input::SignOut);
     }
 
     /// A part of the app begins to watch a user; returns the user's row.
     pub fn subscribe(&self, part: u32, user: &str) -> u32 {
-        let mut row = Row(0);
-        self.0.input(&mut |client, now| row = client.subscribe(now, Part(part), user));
-        row.0
+        self.0.input(Input::Subscribe(Part(part), user)).0
     }
 
     /// The part watches the user once less.
     pub fn unsubscribe(&self, part: u32, row: u32) {
-        self.0.input(&mut |client, now| client.unsubscribe(now, Part(part), Row(row)));
-    }
-
-    /// The part watches nobody any more.
-    #[wasm_bindgen(js_name = unsubscribeAll)]
-    pub fn unsubscribe_all(&self, part: u32) {
-        self.0.input(&mut |client, now| client.unsubscribe_all(now, Part(part)));
+        self.0.input(Input::Unsubscribe(Part(part), Row(row)));
     }
 
     /// How the user chooses to appear: 0 auto, 1 away, 2 busy, 3 dnd, 4 invisible.
     #[wasm_bindgen(js_name = setMode)]
     pub fn set_mode(&self, mode: u8) {
         if let Some(mode) = Mode::from_wire(mode) {
-            self.0.input(&mut |client, now| client.set_mode(now, mode));
+            self.0.input(Input::Mode(mode));
         }
     }
 
     /// The user's note; empty takes it away.
     #[wasm_bindgen(js_name = setNote)]
     pub fn set_note(&self, note: &str) {
-        self.0.input(&mut |client, now| client.set_note(now, note));
+        self.0.input(Input::Note(note));
     }
 
     /// Something happened to the page: 0 hidden, 1 visible, 2 frozen, 3 resumed, 4 offline,
     /// 5 online, 6 left (`pagehide`), 7 shown again (`pageshow`, from the cache).
     pub fn page(&self, event: u8) {
-        let page = match event {
-            0 => Page::Hidden,
-            1 => Page::Visible,
-            2 => Page::Frozen,
-            3 => Page::Resumed,
-            4 => Page::Offline,
-            5 => Page::Online,
-            6 => Page::Left,
-            7 => Page::Shown,
-            _ => return,
-        };
-        self.0.input(&mut |client, now| client.handle_page(now, page));
+        if let Some(page) = Page::ALL.get(usize::from(event)) {
+            self.0.input(Input::Page(*page));
+        }
     }
 
     /// The person touched the page.
     pub fn input(&self) {
-        self.0.input(&mut core::Client::handle_input);
+        self.0.input(Input::Touch);
     }
 
     /// The token that `needToken` asked for.
     pub fn token(&self, dial: u32, token: &str) {
-        self.0.input(&mut |client, now| client.handle_token(now, Dial(dial), token));
+        self.0.input(Input::Token(Dial(dial), token));
     }
 
     /// There is no token for this dial.
     #[wasm_bindgen(js_name = tokenFailed)]
     pub fn token_failed(&self, dial: u32, not_allowed: bool) {
         let why = if not_allowed { TokenFailure::NotAllowed } else { TokenFailure::Failed };
-        self.0.input(&mut |client, now| client.handle_token_failed(now, Dial(dial), why));
+        self.0.input(Input::TokenFailed(Dial(dial), why));
     }
 
     /// 0 offline, 1 online, 2 away, 3 busy, 4 dnd, 5 unknown.
     pub fn state(&self, row: u32) -> u8 {
-        let state = |client: &core::Client, now| client.view(now, Row(row)).map(|it| it.state);
-        self.0.look(state).unwrap_or(State::Unknown) as u8
-    }
-
-    /// The number of the change that is shown.
-    pub fn version(&self, row: u32) -> u32 {
-        self.0.look(|client, now| client.view(now, Row(row)).map_or(0, |it| it.version.0))
+        self.0.core.borrow().state(Row(row)) as u8
     }
 
     /// How long ago the user was last seen, as of now; -1: not known.
     #[wasm_bindgen(js_name = seenAgoMs)]
     pub fn seen_ago_ms(&self, row: u32) -> f64 {
-        let ago = self.0.look(|client, now| client.view(now, Row(row))?.seen_ago);
+        let ago = self.0.core.borrow().seen_ago(self.0.clock.now(), Row(row));
         ago.map_or(-1.0, |it| it.as_millis() as f64)
     }
 
     /// The user's note, if there is one.
     pub fn note(&self, row: u32) -> Option<String> {
-        let note = |client: &core::Client, now| Some(client.view(now, Row(row))?.note.into());
-        self.0.look(note).filter(|it: &String| !it.is_empty())
+        let core = self.0.core.borrow();
+        Some(core.note(Row(row))).filter(|it| !it.is_empty()).map(String::from)
     }
 }
 

@@ -9,6 +9,8 @@
 mod clock;
 mod face;
 mod host;
+mod input;
+mod js;
 mod shell;
 mod socket;
 

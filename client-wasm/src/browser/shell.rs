@@ -4,106 +4,116 @@ use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
-use greendot_protocol::Time;
 use greendot_protocol::binary::{decode_server, encode_client};
 use greendot_protocol::limits::SERVER_FRAME_BYTES;
-use js_sys::Uint8Array;
+use wasm_bindgen::prelude::*;
 
 use super::clock::{Clock, Timer};
-use super::host::{Host, report};
-use super::socket::{Socket, copy};
-use crate::core::{Client, Config, Output, Page};
+use super::host::Host;
+use super::input::Input;
+use super::js::{Event, Uint8Array, copy};
+use super::socket::Socket;
+use crate::core::{Client, Config, Dial, Output, Page, Row};
+
+/// What the browser calls for all that happens: the timer without an argument, the socket with its
+/// event. One closure, because each kind of it costs code on both sides.
+pub(super) type Handler = Closure<dyn Fn(JsValue)>;
 
 /// The core and all that it needs of a browser.
 pub(super) struct Shell {
-    core: RefCell<Client>,
+    pub(super) core: RefCell<Client>,
     host: Host,
-    clock: Clock,
+    pub(super) clock: Clock,
     timer: Timer,
     socket: Socket,
-    /// Frames on their way in or out.
-    bytes: RefCell<Vec<u8>>,
+    handler: Handler,
+    me: Weak<Self>,
     /// Itself, while a microtask is on its way.
     kept: Cell<Option<Rc<Self>>>,
-    me: Weak<Self>,
-    /// The outputs are being drained, further up the stack.
-    draining: Cell<bool>,
     freed: Cell<bool>,
 }
 
 impl Shell {
     pub(super) fn new(host: Host, config: &Config<'_>) -> Rc<Self> {
-        let clock = Clock::new();
-        let now = clock.now();
-        Rc::new_cyclic(|weak: &Weak<Self>| Self {
-            core: RefCell::new(Client::new(now, config)),
-            host,
-            clock,
-            timer: Timer::new(weak),
-            kept: Cell::new(None),
-            me: weak.clone(),
-            socket: Socket::new(weak),
-            bytes: RefCell::default(),
-            draining: Cell::new(false),
-            freed: Cell::new(false),
+        let clock = Clock::default();
+        Rc::new_cyclic(|me: &Weak<Self>| {
+            let called = me.clone();
+            Self {
+                core: RefCell::new(Client::new(clock.now(), config)),
+                host,
+                clock,
+                timer: Timer::new(),
+                socket: Socket::default(),
+                handler: Closure::new(move |event| {
+                    if let Some(shell) = called.upgrade() {
+                        shell.called(event);
+                    }
+                }),
+                me: me.clone(),
+                kept: Cell::new(None),
+                freed: Cell::new(false),
+            }
         })
-    }
-
-    /// Looks at the core.
-    pub(super) fn look<T>(&self, at: impl FnOnce(&Client, Time) -> T) -> T {
-        at(&self.core.borrow(), self.clock.now())
     }
 
     /// One input, then all that follows from it.
     #[inline(never)]
-    pub(super) fn input(&self, call: &mut dyn FnMut(&mut Client, Time)) {
+    pub(super) fn input(&self, input: Input<'_>) -> Row {
         let (now, jumped) = self.clock.read();
-        {
+        let (row, deadline) = {
             let core = &mut *self.core.borrow_mut();
             if jumped {
                 core.handle_page(now, Page::Resumed);
             }
-            call(core, now);
+            (input.say(core, now), core.deadline())
+        };
+        // Before anything is told: a callback that throws must not leave the client without.
+        match deadline {
+            Some((due, _)) if !self.freed.get() => {
+                if self.timer.arm(now, due, &self.handler) {
+                    self.kept.set(self.me.upgrade());
+                }
+            }
+            _ => self.timer.disarm(),
         }
         self.drain();
+        row
     }
 
-    pub(super) fn timed(&self) {
-        let _kept = self.kept.take();
-        self.timer.fired();
-        self.input(&mut Client::handle_timeout);
-    }
-
-    pub(super) fn opened(&self) {
-        if let Some(dial) = self.socket.dial() {
-            self.input(&mut |core, now| core.handle_opened(now, dial));
+    /// Something happened.
+    fn called(&self, event: JsValue) {
+        if event.is_undefined() {
+            let _kept = self.kept.take();
+            self.timer.fired();
+            self.input(Input::Timeout);
+            return;
+        }
+        let Some((dial, state)) = self.socket.state() else { return };
+        if state >= CLOSING {
+            let code = event.unchecked_ref::<Event>().code();
+            self.socket.close(code);
+            self.input(Input::Closed(dial, code));
+            return;
+        }
+        let data = event.unchecked_ref::<Event>().data();
+        if data.is_undefined() {
+            self.input(Input::Opened(dial));
+        } else {
+            self.heard(dial, &Uint8Array::new(&data));
         }
     }
 
-    pub(super) fn heard(&self, data: &Uint8Array) {
-        let Some(dial) = self.socket.dial() else { return };
-        // Taken out while it is in use: what follows from a frame may send some.
-        let mut bytes = self.bytes.take();
-        let frame = if data.length() as usize <= SERVER_FRAME_BYTES {
-            copy(data, &mut bytes);
-            decode_server(&bytes)
-        } else {
-            bytes.clear();
-            decode_server(&bytes)
-        };
-        self.input(&mut |core, now| match &frame {
-            Ok(Some(frame)) => core.handle_frame(now, dial, frame),
+    fn heard(&self, dial: Dial, data: &Uint8Array) {
+        let mut bytes = Vec::new();
+        // One that is too large is left unread, which is no frame either.
+        if data.length() as usize <= SERVER_FRAME_BYTES {
+            bytes.resize(data.length() as usize, 0);
+            copy(&mut bytes, data);
+        }
+        match &decode_server(&bytes) {
+            Ok(Some(frame)) => _ = self.input(Input::Frame(dial, frame)),
             Ok(None) => {}
-            Err(_) => core.handle_unreadable(now, dial),
-        });
-        drop(frame);
-        self.bytes.replace(bytes);
-    }
-
-    pub(super) fn closed(&self, code: u16) {
-        if let Some(dial) = self.socket.dial() {
-            self.socket.take();
-            self.input(&mut |core, now| core.handle_closed(now, dial, code));
+            Err(_) => _ = self.input(Input::Unreadable(dial)),
         }
     }
 
@@ -111,86 +121,53 @@ impl Shell {
     pub(super) fn free(&self) {
         self.freed.set(true);
         self.timer.disarm();
-        if let Some(socket) = self.socket.take() {
-            let _ = socket.close();
-        }
+        self.socket.close(GOING_AWAY);
     }
 
-    /// Does all that the core wants done. Inputs made from inside a callback only add to it: the
-    /// order of things is the core's.
+    /// Does all that the core wants done. What a callback causes is done inside that callback,
+    /// and the order of things stays the core's.
     fn drain(&self) {
-        if self.draining.replace(true) {
-            return;
-        }
-        let mut untold = false;
         while !self.freed.get() {
             let output = self.core.borrow_mut().poll_output();
-            match output {
-                Some(output) => {
-                    untold |= matches!(output, Output::Changed { .. });
-                    self.obey(output);
-                }
-                None if core::mem::take(&mut untold) => report(self.host.flushed()),
-                None => break,
-            }
-        }
-        self.draining.set(false);
-        self.arm();
-    }
-
-    fn arm(&self) {
-        let deadline = self.core.borrow().deadline();
-        match deadline {
-            Some((due, _)) if !self.freed.get() => {
-                if self.timer.arm(self.clock.now(), due) {
-                    self.kept.set(self.me.upgrade());
-                }
-            }
-            _ => self.timer.disarm(),
+            let Some(output) = output else { break };
+            self.obey(output);
         }
     }
 
     fn obey(&self, output: Output) {
         match output {
-            Output::NeedToken { dial } => report(self.host.need_token(dial.0)),
+            Output::NeedToken { dial } => self.host.need_token(dial.0),
             Output::Dial { dial, node } => {
-                let url = self.host.url(node);
-                if !url.is_ok_and(|url| self.socket.dial_to(dial, &url)) {
-                    self.input(&mut |core, now| core.handle_closed(now, dial, NOT_OPENED));
+                if !self.socket.open(dial, &self.host.url(node), &self.handler) {
+                    self.input(Input::Closed(dial, NOT_OPENED));
                 }
             }
             Output::Send { dial, frame } => {
-                let mut bytes = self.bytes.take();
-                bytes.clear();
+                let mut bytes = Vec::new();
                 encode_client(&frame.as_frame(), &mut bytes);
                 self.socket.send(dial, &bytes);
-                self.bytes.replace(bytes);
             }
-            Output::CloseSocket { dial, code } => self.socket.close(dial, code),
-            Output::Changed { part, row } => report(self.host.changed(part.0, row.0)),
+            Output::CloseSocket { dial, code } => {
+                if self.socket.state().is_some_and(|(open, _)| open == dial) {
+                    self.socket.close(code);
+                }
+            }
+            Output::Changed { part, row } => self.host.changed(part.0, row.0),
             Output::Link { state, why, retry } => {
                 let retry = retry.map_or(-1.0, |it| it.as_millis() as f64);
-                report(self.host.link(state as u32, why.into(), retry));
+                self.host.link(state as u32, why.into(), retry);
             }
-            Output::Stale(is) => report(self.host.stale(is)),
-            Output::Mode(mode) => report(self.host.mode(mode as u32)),
-            Output::Ticket(ticket) => report(self.host.ticket(&ticket)),
-            Output::Error { code, about, text } => {
-                report(self.host.error(code as u32, about, &text));
-            }
+            Output::Stale(is) => self.host.stale(is),
+            Output::Mode(mode) => self.host.mode(mode as u32),
+            Output::Ticket(ticket) => self.host.ticket(&ticket),
+            Output::Error { code, about, text } => self.host.error(code as u32, about, &text),
         }
     }
 }
 
-/// A handler that does nothing once the shell is gone.
-pub(super) fn on<T: 'static>(shell: &Weak<Shell>, call: fn(&Shell, T)) -> impl Fn(T) + 'static {
-    let shell = shell.clone();
-    move |event| {
-        if let Some(shell) = shell.upgrade() {
-            call(&shell, event);
-        }
-    }
-}
+/// The ready state from which on a socket is of no use.
+const CLOSING: u16 = 2;
 
-/// WebSocket's code for a connection that did not come about.
+/// WebSocket's codes for a page that goes, and for a connection that did not come about.
+const GOING_AWAY: u16 = 1000;
 const NOT_OPENED: u16 = 1006;

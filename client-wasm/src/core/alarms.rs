@@ -60,7 +60,7 @@ impl Alarms {
 
     /// Clears all that belongs to a connection or an attempt at one.
     pub(super) fn clear_connection(&mut self) {
-        for reason in Reason::ALL {
+        for &reason in &Reason::ALL {
             if reason != Unknown {
                 self.clear(reason);
             }
@@ -78,8 +78,15 @@ impl Alarms {
 
     /// The first to come up.
     pub(super) fn next(&self) -> Option<(Time, Reason)> {
-        let first = Reason::ALL.into_iter().map(|it| (self.at(it), it)).min_by_key(|it| it.0);
-        first.filter(|it| it.0 != NEVER)
+        let mut first = None;
+        let mut at = NEVER;
+        for &reason in &Reason::ALL {
+            if self.at(reason) < at {
+                at = self.at(reason);
+                first = Some((at, reason));
+            }
+        }
+        first
     }
 
     pub(super) fn count(&self) -> usize {

@@ -51,7 +51,8 @@ pub(super) enum Answer {
 pub(super) enum Verdict {
     /// The timer itself was late, so the answer may be waiting unread: ask once more.
     AskAgain,
-    /// The link is dead; it was still believed in at the time given.
+    /// The link is dead, and has been since the time given: neither the answer nor anything else
+    /// was heard.
     Dead(Time),
 }
 
@@ -131,7 +132,9 @@ impl Heart {
     /// The time for the open question's answer is over.
     pub(super) fn unanswered(&self, now: Time) -> Verdict {
         match self.question {
-            Some(it) if it.again || now <= it.asked + ANSWER + LATE => Verdict::Dead(it.asked),
+            Some(it) if it.again || now <= it.asked + ANSWER + LATE => {
+                Verdict::Dead(it.asked.max(self.heard))
+            }
             _ => Verdict::AskAgain,
         }
     }

@@ -1,7 +1,6 @@
 //! What comes out of the client.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use greendot_protocol::{Beat, ClientFrame, ErrorCode, Hello, Mode, ModeChoice, Span, WatchItem};
@@ -139,7 +138,7 @@ pub enum Message {
         /// Comes back in the snapshot.
         request: u32,
         /// Numbers and names.
-        users: Vec<(u32, Arc<str>)>,
+        users: Vec<(u32, Box<str>)>,
     },
     /// These are no longer of interest.
     Unwatch {
@@ -164,7 +163,7 @@ pub enum Message {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Greeting {
     /// The session's id.
-    pub session: Arc<str>,
+    pub session: Box<str>,
     /// The token of this dial.
     pub token: Box<str>,
     /// Idle or active.

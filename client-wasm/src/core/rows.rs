@@ -1,7 +1,6 @@
 //! The table of watched users, and which parts of the app watch each.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use greendot_protocol::Epoch;
@@ -16,16 +15,17 @@ pub(super) struct Rows {
     slots: Vec<Slot>,
     /// The latest request that was answered: what rests since before it may be used again.
     answered: u32,
-    /// Places of the slots that have a user, in the order of the users' names. Looked through only
-    /// when a part begins to watch; to keep a hash table would be quicker and five times the code.
-    names: Vec<u32>,
+    /// How many slots have a user.
+    users: usize,
 }
 
 /// One watched user.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
+    /// The name's hash.
+    hash: u32,
     /// None: the slot is free, or rests.
-    pub(super) user: Option<Arc<str>>,
+    pub(super) user: Option<Box<str>>,
     pub(super) listeners: Vec<Listener>,
     pub(super) wire: Wire,
     pub(super) shown: Shown,
@@ -82,48 +82,48 @@ impl Rows {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.names.len()
+        self.users
     }
 
     pub(super) fn listeners(&self) -> usize {
         self.slots.iter().map(|it| it.listeners.len()).sum()
     }
 
+    /// The user's row. All rows are looked through, but this is only done when a part begins to
+    /// watch; a table of hashes beside the rows would be three times the code.
     pub(super) fn find(&self, user: &str) -> Option<Row> {
-        let place = self.search(user).ok()?;
-        self.names.get(place).map(|&at| Row(at))
-    }
-
-    /// Where in the names the user's is, or would have to be.
-    #[inline(never)]
-    fn search(&self, user: &str) -> Result<usize, usize> {
-        self.names.binary_search_by(|&at| {
-            self.slots.get(at as usize).and_then(|it| it.user.as_deref()).cmp(&Some(user))
-        })
+        let hash = hash(user);
+        let is = |it: &Slot| it.hash == hash && it.user.as_deref() == Some(user);
+        self.slots.iter().position(is).map(|at| Row(at as u32))
     }
 
     /// The user's row; made if there is none. Also whether it was made.
     pub(super) fn find_or_insert(&mut self, user: &str) -> (Row, bool) {
-        let place = match self.search(user) {
-            Ok(place) => return (Row(self.names.get(place).map_or(0, |&at| at)), false),
-            Err(place) => place,
-        };
+        if let Some(row) = self.find(user) {
+            return (row, false);
+        }
         let at = self.vacancy();
         if let Some(slot) = self.slots.get_mut(at as usize) {
-            *slot = Slot { user: Some(user.into()), ..Slot::default() };
+            slot.wire = Wire::Off;
+            slot.hash = hash(user);
+            slot.user = Some(user.into());
+            self.users += 1;
         }
-        self.names.insert(place, at);
         (Row(at), true)
     }
 
     /// Takes the user out. With `rest` the slot is kept from reuse until that request is answered.
     pub(super) fn remove(&mut self, row: Row, rest: Option<u32>) {
-        self.names.retain(|&at| at != row.0);
-        let Some(slot) = self.slots.get_mut(row.0 as usize) else { return };
+        let Some(slot) = self.get_mut(row) else { return };
         *slot = Slot { wire: rest.map_or(Wire::Off, Wire::Resting), ..Slot::default() };
-        if self.names.is_empty() && self.vacancies().count() == self.slots.len() {
+        self.users -= 1;
+        self.shrink();
+    }
+
+    /// Gives memory back once nothing is left in the table.
+    fn shrink(&mut self) {
+        if self.users == 0 && self.vacancies().count() == self.slots.len() {
             self.slots = Vec::new();
-            self.names = Vec::new();
         }
     }
 
@@ -137,7 +137,7 @@ impl Rows {
 
     /// The first place that may be used; made if there is none.
     fn vacancy(&mut self) -> u32 {
-        let vacant = self.names.len() < self.slots.len();
+        let vacant = self.users < self.slots.len();
         if let Some(at) = vacant.then(|| self.vacancies().next()).flatten() {
             return at;
         }
@@ -166,6 +166,7 @@ impl Rows {
                 self.remove(Row(at), None);
             }
         }
+        self.shrink();
     }
 }
 
@@ -193,6 +194,11 @@ impl Slot {
         self.listeners.swap_remove(at);
         self.listeners.is_empty()
     }
+}
+
+/// FNV-1a.
+fn hash(user: &str) -> u32 {
+    user.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
 #[cfg(test)]
@@ -236,7 +242,7 @@ mod tests {
             rows.remove(row, Some(1));
         }
         rows.restart();
-        assert_eq!((rows.slots.capacity(), rows.names.capacity()), (0, 0));
+        assert_eq!(rows.slots.capacity(), 0);
     }
 
     #[test]

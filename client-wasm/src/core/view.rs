@@ -142,7 +142,7 @@ impl Epochs {
     fn enter(&mut self, epoch: Epoch) {
         if let Some(left) = self.current.replace(epoch) {
             if self.left.len() >= LEFT {
-                self.left.remove(0);
+                self.left.clear();
             }
             self.left.push(left);
         }

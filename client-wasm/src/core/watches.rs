@@ -4,7 +4,7 @@
 //! kept for a moment: a list scrolled quickly costs few frames, and a user who is back in sight
 //! within that moment none.
 
-use alloc::sync::Arc;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use greendot_protocol::limits::{CLIENT_FRAME_BYTES, WATCHES};
@@ -81,7 +81,7 @@ impl Watches {
     }
 
     fn ask(&mut self, rows: &mut Rows, mut room: usize, dial: Dial, out: &mut Queue) {
-        let mut users: Vec<(u32, Arc<str>)> = Vec::new();
+        let mut users: Vec<(u32, Box<str>)> = Vec::new();
         let mut bytes = 0;
         for (at, slot) in rows.slots() {
             let (Wire::Off | Wire::Over, Some(user)) = (slot.wire, &slot.user) else { continue };
@@ -106,7 +106,7 @@ impl Watches {
                 bytes = 0;
             }
             bytes += cost;
-            users.push((number_of(at), Arc::clone(user)));
+            users.push((number_of(at), user.clone()));
             slot.wire = Wire::Asked(self.request + 1);
         }
         if !users.is_empty() {
@@ -114,7 +114,7 @@ impl Watches {
         }
     }
 
-    fn send(&mut self, users: &mut Vec<(u32, Arc<str>)>, dial: Dial, out: &mut Queue) {
+    fn send(&mut self, users: &mut Vec<(u32, Box<str>)>, dial: Dial, out: &mut Queue) {
         self.request += 1;
         let users = core::mem::take(users);
         out.push(Output::Send { dial, frame: Message::Watch { request: self.request, users } });

@@ -130,7 +130,7 @@ fn an_hour_in_a_hidden_page_whose_timers_run_once_a_minute_costs_no_connection()
         rig.act(|client, now| client.handle_page(now, Page::Hidden));
         run_throttled(&mut rig, 61.0, 3_600.0);
         assert_eq!(rig.dials(0.0).len(), 1);
-        assert_eq!(rig.stales(1.0), [], "and the view is never called stale");
+        assert_eq!(rig.stales(1.0), [false; 0], "and the view is never called stale");
     }
 }
 
@@ -250,14 +250,14 @@ fn idle_is_said_once_and_active_at_the_first_input() {
         sent
     };
     rig.run(19.9);
-    assert_eq!(told(&rig, 0.0), []);
+    assert!(told(&rig, 0.0).is_empty());
     rig.run(100.0);
     assert_eq!(told(&rig, 0.0), [Message::Idle]);
     rig.act(Client::handle_input);
     rig.act(Client::handle_input);
     assert_eq!(told(&rig, 0.0), [Message::Idle, Message::Active]);
     rig.run(119.9);
-    assert_eq!(told(&rig, 100.1), []);
+    assert!(told(&rig, 100.1).is_empty());
     rig.run(120.0);
     assert_eq!(told(&rig, 100.1), [Message::Idle]);
 }

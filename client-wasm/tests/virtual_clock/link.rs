@@ -405,6 +405,19 @@ fn a_mode_chosen_while_away_is_said_in_the_hello_and_then_repeated() {
 }
 
 #[test]
+fn the_mode_of_one_who_signs_out_is_not_given_to_who_comes_next() {
+    let mut rig = Rig::new();
+    rig.welcome.mode = Mode::Invisible;
+    rig.act(Client::connect);
+    rig.act(|client, now| client.set_note(now, "private"));
+    rig.act(Client::sign_out);
+    rig.run(1.0);
+    rig.act(Client::connect);
+    let sent = rig.sent(1.0);
+    assert!(matches!(&sent[..], [Message::Hello(hello)] if hello.mode.is_none()), "{sent:?}");
+}
+
+#[test]
 fn the_timers_of_a_link_are_as_many_after_many_reconnects_as_before() {
     let mut rig = Rig::live(&["ana"]);
     rig.run(29.0);

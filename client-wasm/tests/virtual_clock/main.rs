@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "one binary, no interface")]
 
 mod beats;
+mod chaos;
 mod link;
 mod pages;
 mod rig;

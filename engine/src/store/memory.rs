@@ -35,8 +35,12 @@ struct Seat {
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeRow {
     renewed: Time,
+    /// When it last asked for anything.
+    asked: Time,
     /// Its sessions are not swept before: it was cut off, and could not renew them.
     spared_until: Time,
+    /// Notices sent to it.
+    told: u64,
 }
 
 /// How much the store holds.
@@ -61,16 +65,22 @@ pub struct MemoryStore {
     covered: BTreeMap<NodeId, BTreeSet<SessionId>>,
     nodes: BTreeMap<NodeId, NodeRow>,
     subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
-    notices: VecDeque<(NodeId, Notice)>,
+    notices: VecDeque<(NodeId, u64, Notice)>,
     warm_until: Option<Time>,
     /// When any node last asked for anything.
     reached: Time,
     /// Nobody is swept before.
     spared_until: Time,
+    journal: Option<Journal>,
+}
+
+/// What was done about whom, for those who look into a run.
+#[derive(Clone, Debug, Default)]
+pub struct Journal {
     /// Requests that wrote about a user: (when, user).
-    writes: Vec<(Time, Arc<str>)>,
-    /// Changes published: (when, user).
-    published: Vec<(Time, Arc<str>)>,
+    pub writes: Vec<(Time, Arc<str>)>,
+    /// Changes published, each once for the whole cluster: (when, user).
+    pub published: Vec<(Time, Arc<str>)>,
 }
 
 impl MemoryStore {
@@ -98,8 +108,7 @@ impl MemoryStore {
             warm_until: warming.then(|| now + settings.warmup()),
             reached: now,
             spared_until: Time::ZERO,
-            writes: Vec::new(),
-            published: Vec::new(),
+            journal: None,
             settings,
             thin,
         }
@@ -115,14 +124,14 @@ impl MemoryStore {
         Counts { sessions: self.directory.session_count(), subscribed: self.subscribers.len() }
     }
 
-    /// Requests that wrote about a user.
-    pub fn writes(&self) -> &[(Time, Arc<str>)] {
-        &self.writes
+    /// Keeps a journal from now on. It grows with every change.
+    pub fn keep_journal(&mut self) {
+        self.journal.get_or_insert_default();
     }
 
-    /// Changes published, each once for the whole cluster.
-    pub fn published(&self) -> &[(Time, Arc<str>)] {
-        &self.published
+    /// The journal, if one is kept.
+    pub fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
     }
 
     /// The node that holds a session.
@@ -144,11 +153,13 @@ impl MemoryStore {
         if let Some(until) = seat.lingers_until {
             return until;
         }
+        // The extra wait is for nodes that cannot see to it themselves any more (rule 2).
+        let ends = self.settings.ttl + self.settings.expiry_grace;
         if seat.covered {
             // Each covered session was heard within the beat before the node's lease was renewed.
-            self.renewed(seat) + self.settings.ttl - self.settings.beat
+            self.renewed(seat) + ends - self.settings.beat
         } else {
-            seat.heard + self.settings.ttl
+            seat.heard + ends
         }
     }
 
@@ -167,7 +178,9 @@ impl MemoryStore {
     }
 
     fn wrote(&mut self, now: Time, user: &Arc<str>) {
-        self.writes.push((now, Arc::clone(user)));
+        if let Some(journal) = self.journal.as_mut() {
+            journal.writes.push((now, Arc::clone(user)));
+        }
     }
 
     fn report(&self, now: Time, user: UserId) -> Report {
@@ -188,16 +201,25 @@ impl MemoryStore {
             return;
         }
         let report = self.report(now, user);
-        if change.public {
-            self.published.push((now, Arc::clone(&report.user)));
+        if let Some(journal) = self.journal.as_mut().filter(|_| change.public) {
+            journal.published.push((now, Arc::clone(&report.user)));
         }
         let epoch = self.directory.epoch();
-        for &node in self.subscribers.get(&report.user).into_iter().flatten() {
-            let report = report.clone();
-            self.notices.push_back((node, Notice::Changed { epoch, report }));
+        let nodes: Vec<NodeId> =
+            self.subscribers.get(&report.user).into_iter().flatten().copied().collect();
+        for node in nodes {
+            self.tell(node, Notice::Changed { epoch, report: report.clone() });
         }
         if change.public {
             turned.push(report);
+        }
+    }
+
+    /// Sends a notice to a run of a node, unless it is long gone.
+    fn tell(&mut self, node: NodeId, notice: Notice) {
+        if let Some(row) = self.nodes.get_mut(&node) {
+            row.told += 1;
+            self.notices.push_back((node, row.told, notice));
         }
     }
 
@@ -290,13 +312,13 @@ impl MemoryStore {
                 heard: now - register.heard_ago,
                 passive: register.passive,
                 lingers_until: register.lingers_for.map(|it| now + it),
-                covered: self.thin,
+                covered: self.thin && register.lingers_for.is_none(),
             },
         );
         self.index(session);
         if let Some(old) = before.filter(|it| it.claim != claim) {
             let notice = Notice::Replaced { seat: old.claim.seat };
-            self.notices.push_back((old.claim.node, notice));
+            self.tell(old.claim.node, notice);
         }
         self.wrote(now, &name.user);
         self.publish(now, joined.user, joined.change, turned);
@@ -311,7 +333,7 @@ impl MemoryStore {
         for session in self.directory.ids_of(user).collect::<Vec<_>>() {
             if let Some(seat) = self.seats.get(&session) {
                 let notice = Notice::Mode { seat: seat.claim.seat, mode, revision };
-                self.notices.push_back((seat.claim.node, notice));
+                self.tell(seat.claim.node, notice);
             }
         }
     }
@@ -336,7 +358,7 @@ impl MemoryStore {
         for (node, sessions) in &self.covered {
             let renewed = self.nodes.get(node).map_or(Time::ZERO, |it| it.renewed);
             if renewed + self.settings.ttl - self.settings.beat <= now {
-                // The node has died. Sessions that connected after its last renewal stay.
+                // The node has died. Sessions that are not due yet stay.
                 ended.extend(
                     sessions.iter().filter(|it| {
                         self.seats.get(it).is_some_and(|it| self.deadline_of(it) <= now)
@@ -351,12 +373,31 @@ impl MemoryStore {
                 continue;
             }
             let heard = self.heard_of(&seat);
-            self.notices.push_back((seat.claim.node, Notice::Ended { seat: seat.claim.seat }));
+            self.tell(seat.claim.node, Notice::Ended { seat: seat.claim.seat });
             self.end(now, session, heard, turned);
         }
         let keep = self.settings.ttl + self.settings.ttl;
         let covered = &self.covered;
-        self.nodes.retain(|node, it| it.renewed + keep > now || covered.contains_key(node));
+        let seats = &self.seats;
+        let gone: Vec<NodeId> = self
+            .nodes
+            .iter()
+            .filter(|(node, it)| it.asked + keep <= now && !covered.contains_key(node))
+            .filter(|(node, _)| !seats.values().any(|it| it.claim.node == **node))
+            .map(|(node, _)| *node)
+            .collect();
+        for node in gone {
+            self.forget_node(node);
+        }
+    }
+
+    /// A run of a node that asks no more and holds nothing any more.
+    fn forget_node(&mut self, node: NodeId) {
+        self.nodes.remove(&node);
+        self.subscribers.retain(|_, nodes| {
+            nodes.remove(&node);
+            !nodes.is_empty()
+        });
     }
 
     fn beat(
@@ -406,6 +447,8 @@ impl Store for MemoryStore {
             self.spared_until = now + self.settings.ttl;
         }
         self.reached = now;
+        let row = self.nodes.entry(node).or_default();
+        row.asked = now;
         if self.warm_until.is_some_and(|at| at <= now) {
             self.warm_until = None;
         }
@@ -418,19 +461,26 @@ impl Store for MemoryStore {
                 }
                 None => held = HeldBy::Another,
             },
-            Request::Linger { name, seat, lasts } => {
+            Request::Linger { name, seat, heard_ago, lasts } => {
                 if let Some(session) = self.claimed(node, name, *seat) {
                     self.wrote(now, &name.user);
                     self.directory.linger(session);
-                    self.reseat(session, |seat| seat.lingers_until = Some(now + *lasts));
+                    self.reseat(session, |seat| {
+                        seat.lingers_until = Some(now + *lasts);
+                        // Its node's signs of life are none of its own any more.
+                        seat.covered = false;
+                        seat.heard = seat.heard.max(now - *heard_ago);
+                    });
                 }
             }
             Request::Revive(it) => {
                 if let Some(session) = self.claimed(node, &it.name, it.seat) {
                     self.wrote(now, &it.name.user);
                     self.directory.revive(session);
+                    let thin = self.thin;
                     self.reseat(session, |seat| {
                         seat.lingers_until = None;
+                        seat.covered = thin;
                         seat.heard = seat.heard.max(now - it.heard_ago);
                     });
                 }
@@ -469,7 +519,7 @@ impl Store for MemoryStore {
                     for session in self.directory.ids_of(id).collect::<Vec<_>>() {
                         let Some(&seat) = self.seats.get(&session) else { continue };
                         let notice = Notice::Revoked { seat: seat.claim.seat };
-                        self.notices.push_back((seat.claim.node, notice));
+                        self.tell(seat.claim.node, notice);
                         let heard = self.heard_of(&seat);
                         self.end(now, session, heard, &mut turned);
                     }
@@ -499,6 +549,7 @@ impl Store for MemoryStore {
         }
         Reply {
             epoch: self.directory.epoch(),
+            told: self.nodes.get(&node).map_or(0, |it| it.told),
             warming: self.warm_until.map_or(Span::ZERO, |at| at.since(now)),
             held,
             reports,
@@ -506,7 +557,7 @@ impl Store for MemoryStore {
         }
     }
 
-    fn poll_notice(&mut self) -> Option<(NodeId, Notice)> {
+    fn poll_notice(&mut self) -> Option<(NodeId, u64, Notice)> {
         self.notices.pop_front()
     }
 }

@@ -75,6 +75,8 @@ pub enum Request {
         name: SessionName,
         /// The node's number for the connect.
         seat: u64,
+        /// How long ago it was last heard.
+        heard_ago: Span,
         /// For how long.
         lasts: Span,
     },
@@ -166,6 +168,9 @@ pub struct Reply {
     pub epoch: Epoch,
     /// For how long users not heard from are still unknown (rule 12 a).
     pub warming: Span,
+    /// How many notices this run of the node has been sent so far: it sees from it whether one
+    /// was lost on the way.
+    pub told: u64,
     /// The answer.
     pub held: HeldBy,
     /// The users of whom it speaks.

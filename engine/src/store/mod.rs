@@ -11,7 +11,7 @@
 mod memory;
 mod messages;
 
-pub use memory::{Counts as MemoryCounts, MemoryStore};
+pub use memory::{Counts as MemoryCounts, Journal, MemoryStore};
 pub use messages::{
     Claim, HeldBy, NodeId, Notice, Register, Reply, Report, Request, SessionName, Silent,
 };
@@ -23,6 +23,7 @@ pub trait Store {
     /// Carries out a request of a node. `now` is the store's own clock.
     fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply;
 
-    /// The next notice that is to go to a node, if any waits.
-    fn poll_notice(&mut self) -> Option<(NodeId, Notice)>;
+    /// The next notice that is to go to a node, if any waits, with its number: those to one run
+    /// of a node are counted from 1.
+    fn poll_notice(&mut self) -> Option<(NodeId, u64, Notice)>;
 }

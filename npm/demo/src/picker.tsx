@@ -20,13 +20,6 @@ export function Picker() {
           </li>
         ))}
       </ul>
-      <form>
-        <label htmlFor="user">Somebody else</label>
-        <div className="field">
-          <input id="user" name="user" required maxLength={40} autoComplete="off" placeholder="Your name" />
-          <button>Enter</button>
-        </div>
-      </form>
     </main>
   );
 }

@@ -86,7 +86,7 @@ function Composer({ other, send }: Pick<Props, "other" | "send">) {
     setText("");
   };
   return (
-    <form className="composer field" onSubmit={submit}>
+    <form className="composer" onSubmit={submit}>
       <input
         aria-label={`Message to ${nice(other)}`}
         placeholder={`Message ${nice(other)}`}

@@ -30,7 +30,7 @@ pub struct FileSettings {
 
 impl FileSettings {
     /// What the format says where a file is silent.
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: Kind) -> Self {
         Self {
             engine: Settings {
                 beat: Span::from_secs(10),

@@ -360,7 +360,7 @@ impl Step {
     }
 
     /// Every node that a step names must be one of the file's.
-    pub(super) fn check_nodes(&self, nodes: &[String]) -> Result<(), FileError> {
+    pub(crate) fn check_nodes(&self, nodes: &[String]) -> Result<(), FileError> {
         let named: Vec<&String> = match &self.verb {
             Verb::Watch { node, .. } | Verb::Connect { node, .. } => node.iter().collect(),
             Verb::Open { nodes, .. } => nodes.iter().collect(),

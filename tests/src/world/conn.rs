@@ -5,7 +5,7 @@
 
 use greendot_engine::core::ConnId;
 
-use super::{ARRIVAL, Task, World};
+use super::{ARRIVAL, Edge, Task, World};
 
 /// Who holds the client's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,9 +71,28 @@ pub struct Conn {
     pub(super) down_waiting: Vec<Down>,
     /// What the client sent while the path was down.
     pub(super) up_waiting: Vec<Up>,
+    /// When what was sent last arrives, up and down.
+    last_arrival: [u64; 2],
+}
+
+impl Conn {
+    /// Who holds the client's end.
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// The node's index.
+    pub fn node(&self) -> usize {
+        self.node
+    }
 }
 
 impl World<'_> {
+    /// A connection, by its number.
+    pub fn conn(&self, conn: usize) -> &Conn {
+        &self.conns[conn]
+    }
+
     /// Opens a connection to a node; `Opened` or `Failed` arrives at the owner's end.
     pub(super) fn dial(&mut self, node: usize, owner: Owner) -> usize {
         let conn = self.conns.len();
@@ -91,7 +110,9 @@ impl World<'_> {
             dead: false,
             down_waiting: Vec::new(),
             up_waiting: Vec::new(),
+            last_arrival: [0; 2],
         });
+        self.edge(Edge::Dialled { conn });
         self.send_up(conn, Up::Open);
         conn
     }
@@ -107,13 +128,21 @@ impl World<'_> {
             row.up_waiting.push(up);
             return;
         }
-        let at = self.now + self.scenario.settings.latency;
+        let at = self.arrival(conn, 0);
         self.at(at, ARRIVAL, Task::Up(conn, up));
     }
 
     pub(super) fn send_down(&mut self, conn: usize, down: Down) {
-        let at = self.now + self.scenario.settings.latency;
+        let at = self.arrival(conn, 1);
         self.at(at, ARRIVAL, Task::Down(conn, down));
+    }
+
+    /// When what is sent now arrives: each direction keeps its order, as TCP does.
+    fn arrival(&mut self, conn: usize, direction: usize) -> u64 {
+        let varies = if self.jitter > 0 { self.delays.next() % (self.jitter + 1) } else { 0 };
+        let last = &mut self.conns[conn].last_arrival[direction];
+        *last = (*last).max(self.now + self.scenario.settings.latency + varies);
+        *last
     }
 
     pub(super) fn arrive_up(&mut self, conn: usize, up: Up) {
@@ -123,6 +152,14 @@ impl World<'_> {
         }
         let node = row.node;
         if self.nodes[node].paused {
+            match &up {
+                Up::Open => {}
+                Up::Frame(bytes) => {
+                    self.edge_with(bytes, |bytes| Edge::FrameWaits { conn, bytes });
+                }
+                Up::Pong => self.edge(Edge::PongWaits { conn }),
+                Up::End => self.edge(Edge::EndWaits { conn }),
+            }
             self.nodes[node].backlog.push(super::node::Waiting::Up(conn, up));
             return;
         }

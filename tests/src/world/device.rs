@@ -7,7 +7,7 @@ use greendot_client::core::{Client, Config, Dial, LinkState, Part, Reason};
 use greendot_protocol::{Span, State, Time};
 
 use super::conn::{Down, Up};
-use super::{NotBuilt, Owner, World};
+use super::{Edge, NotBuilt, Owner, World};
 use crate::file::{LinkAction, Verb};
 
 /// A device with one page.
@@ -91,7 +91,7 @@ impl Device {
     /// The device's steady clock.
     pub(super) fn clock(&self, now: u64) -> Time {
         let now = self.asleep_since.unwrap_or(now);
-        Time::from_millis(now - self.slept + DEVICE_ORIGIN)
+        Time::from_millis((now + DEVICE_ORIGIN).saturating_sub(self.slept))
     }
 
     /// When its timer fires, in ms of the run.
@@ -109,6 +109,23 @@ impl Device {
             }
             _ => Some(due),
         }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The client core, while the page is there.
+    pub fn client(&self) -> Option<&Client> {
+        self.client.as_ref()
+    }
+
+    /// What the store shows of a user: the state, the version and the note.
+    pub fn shows(&self, user: &str) -> Option<(State, u32, &str)> {
+        let client = self.client.as_ref()?;
+        let view = client.view(self.clock(0), client.row(user)?)?;
+        Some((view.state, view.version.0, view.note))
     }
 
     /// What the store shows of a user.
@@ -221,12 +238,13 @@ impl World<'_> {
         match down {
             Down::Ping => self.send_up(conn, Up::Pong),
             Down::Opened => self.on_client(device, |it, now| it.handle_opened(now, dial_id)),
-            Down::Frame(bytes) => self.device_reads(device, dial_id, &bytes),
+            Down::Frame(bytes) => self.device_reads(device, dial_id, conn, &bytes),
             Down::Failed | Down::Closed(_) => {
                 let code = match down {
                     Down::Closed(code) => code,
                     _ => super::conn::LOST,
                 };
+                self.edge(Edge::Lost { conn, code });
                 self.close_client_end(conn);
                 self.devices[device].conns.remove(&dial);
                 self.on_client(device, |it, now| it.handle_closed(now, dial_id, code));

@@ -5,11 +5,12 @@
 
 mod conn;
 mod device;
+mod edges;
 mod log;
 mod node;
 mod page;
 mod raw;
-mod rng;
+pub(crate) mod rng;
 mod script;
 mod store;
 mod trace;
@@ -22,6 +23,7 @@ use greendot_protocol::Time;
 
 pub use self::conn::{Conn, Owner};
 pub use self::device::Device;
+pub use self::edges::{Bytes, Edge, Edges};
 pub use self::log::{Asked, Callback, DeviceLog, Log, ViewerEvent, ViewerSnapshot};
 pub use self::node::{HeldInRun, SimNode};
 pub use self::raw::Raw;
@@ -59,8 +61,6 @@ enum Task {
     Input { device: usize, every: u64, until: u64 },
     /// Something from R reaches a node, if it is still in that run.
     FromStore(usize, u64, Box<store::FromStore>),
-    /// The engine has given a session a generation.
-    Generation(String, String),
     /// A broken path is noticed at the server's end.
     ServerSeesEnd(usize),
 }
@@ -88,6 +88,8 @@ fn needs_store(scenario: &Scenario) -> bool {
 pub struct World<'a> {
     scenario: &'a Scenario,
     now: u64,
+    /// How many things have happened at this moment.
+    at_once: u64,
     rng: Rng,
     tasks: BTreeMap<(u64, u8, u64), Task>,
     order: u64,
@@ -102,6 +104,10 @@ pub struct World<'a> {
     sdk: page::SdkServer,
     log: Log,
     trace: Trace,
+    edges: Option<Edges>,
+    /// By how much delays vary, in ms, and from what.
+    jitter: u64,
+    delays: Rng,
 }
 
 impl<'a> World<'a> {
@@ -114,6 +120,7 @@ impl<'a> World<'a> {
         let mut world = Self {
             scenario,
             now: 0,
+            at_once: 0,
             rng: Rng::new(seed),
             tasks: BTreeMap::new(),
             order: 0,
@@ -127,9 +134,12 @@ impl<'a> World<'a> {
             sdk: page::SdkServer::default(),
             log: Log::default(),
             trace: Trace::new(traced),
+            edges: None,
+            jitter: 0,
+            delays: Rng::new(seed ^ 0x5eed),
         };
         // A node alone keeps its users itself; every other seed it works with a store, too.
-        if needs_store(scenario) || seed % 2 == 0 {
+        if needs_store(scenario) || seed.is_multiple_of(2) {
             world.open_store();
         }
         for name in &scenario.nodes {
@@ -150,34 +160,50 @@ impl<'a> World<'a> {
     ///
     /// If a step needs what is not built.
     pub fn run(&mut self, until: u64) -> Result<(), NotBuilt> {
-        let mut at_once = 0;
-        loop {
-            let task = self.tasks.first_key_value().map_or(u64::MAX, |(&(at, ..), _)| at);
-            let (device_at, device) = self.next_device();
-            let (node_at, node) = self.next_node();
-            let next = task.min(device_at).min(node_at);
-            if next > until {
-                self.now = until;
-                return Ok(());
-            }
-            if next > self.now {
-                self.now = next;
-                at_once = 0;
-            }
-            at_once += 1;
-            if at_once > MOST_AT_ONCE {
-                return Err(NotBuilt(format!("an end to what happens at {} ms", self.now)));
-            }
-            if task <= next {
-                let Some((_, task)) = self.tasks.pop_first() else { continue };
-                self.perform(task)?;
-            } else if device_at <= next {
-                self.device_timer(device);
-            } else {
-                self.node_timer(node);
-            }
-            self.watch_outboxes();
+        while self.turn(until)? {}
+        Ok(())
+    }
+
+    /// Does the next thing that is to happen up to the end of `until`, with all that follows from
+    /// it at once; false if there is none.
+    ///
+    /// # Errors
+    ///
+    /// If a step needs what is not built.
+    pub fn turn(&mut self, until: u64) -> Result<bool, NotBuilt> {
+        let task = self.tasks.first_key_value().map_or(u64::MAX, |(&(at, ..), _)| at);
+        let (device_at, device) = self.next_device();
+        let (node_at, node) = self.next_node();
+        let next = task.min(device_at).min(node_at);
+        if next > until {
+            self.now = until;
+            return Ok(false);
         }
+        if next > self.now {
+            self.now = next;
+            self.at_once = 0;
+        }
+        self.at_once += 1;
+        if self.at_once > MOST_AT_ONCE {
+            return Err(NotBuilt(format!("an end to what happens at {} ms", self.now)));
+        }
+        if task <= next {
+            if let Some((_, task)) = self.tasks.pop_first() {
+                self.perform(task)?;
+            }
+        } else if device_at <= next {
+            self.device_timer(device);
+        } else {
+            self.node_timer(node);
+        }
+        self.watch_outboxes();
+        Ok(true)
+    }
+
+    /// Lets the network's delays vary by up to so many ms from now on; each direction of a
+    /// connection keeps its order all the same.
+    pub fn vary_delays(&mut self, by: u64) {
+        self.jitter = by;
     }
 
     fn at(&mut self, at: u64, class: u8, task: Task) {
@@ -195,7 +221,6 @@ impl<'a> World<'a> {
             Task::Ask { step, left } => self.ask_again(step, left),
             Task::Input { device, every, until } => self.input(device, every, until),
             Task::FromStore(node, run, message) => self.arrive_from_store(node, run, *message),
-            Task::Generation(user, session) => self.note_generation(user, session),
             Task::ServerSeesEnd(conn) => self.server_sees_end(conn),
         }
         Ok(())
@@ -241,6 +266,16 @@ impl<'a> World<'a> {
     /// What a device did and was told.
     pub fn device_log(&self, name: &str) -> Option<&DeviceLog> {
         self.log.devices.get(name)
+    }
+
+    /// A device, by its number: devices count in the order in which they were first opened.
+    pub fn device_at(&self, device: usize) -> &Device {
+        &self.devices[device]
+    }
+
+    /// Whether the nodes work with a shared store.
+    pub fn shares(&self) -> bool {
+        self.store.is_some()
     }
 
     /// A node's name.

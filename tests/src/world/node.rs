@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use greendot_engine::core::directory::SessionView;
-use greendot_engine::core::{ConnId, Connect, Ending, Node, Output, SelfReport, Start};
+use greendot_engine::core::{ConnId, Connect, Ending, Node, NodeCounts, Output, SelfReport, Start};
 use greendot_protocol::binary::{decode_client, encode_server};
 use greendot_protocol::{ClientFrame, CloseCode, Epoch, Hello, Span, Time};
 
 use super::conn::{Down, LOST, Up};
 use super::store::FromStore;
-use super::{ARRIVAL, ENGINE_ORIGIN, NotBuilt, Owner, Task, World};
+use super::{ARRIVAL, ENGINE_ORIGIN, Edge, NotBuilt, Owner, Task, World};
 
 /// A node of the world.
 pub struct SimNode {
@@ -171,6 +171,7 @@ impl World<'_> {
             _ if !runs || !self.conns[conn].server_open => {}
             Up::Frame(bytes) => self.take_frame(node, conn, &bytes),
             Up::Pong => {
+                self.edge(Edge::Pong { conn });
                 self.heard(conn);
                 let now = self.engine_now();
                 if let (Some(engine), Some(id)) =
@@ -189,6 +190,7 @@ impl World<'_> {
         if !std::mem::replace(&mut self.conns[conn].server_open, false) {
             return;
         }
+        self.edge(Edge::Ended { conn });
         let now = self.engine_now();
         let node = self.conns[conn].node;
         if let Some(id) = self.conns[conn].engine.take() {
@@ -204,6 +206,7 @@ impl World<'_> {
         let node = self.conns[conn].node;
         if self.nodes[node].paused {
             // It will read the end when it goes on; the path is gone, so let it through.
+            self.edge(Edge::EndWaits { conn });
             self.conns[conn].dead = false;
             self.nodes[node].backlog.push(Waiting::Up(conn, Up::End));
         } else if self.nodes[node].incarnation == self.conns[conn].incarnation {
@@ -218,6 +221,7 @@ impl World<'_> {
             Err(_) => return self.refuse(conn, CloseCode::BadFrame),
         };
         self.note(|| format!("conn {conn} ↑ {frame:?}"));
+        self.edge_with(bytes, |bytes| Edge::Frame { conn, bytes });
         match (self.conns[conn].engine, &frame) {
             (None, ClientFrame::Hello(hello)) => self.take_hello(node, conn, hello),
             (None, _) => self.refuse(conn, CloseCode::BadFrame),
@@ -265,10 +269,11 @@ impl World<'_> {
         row.engine = Some(id);
         row.user = Some(user.to_owned());
         row.session = Some(hello.session.to_owned());
+        self.edge(Edge::Taken { conn });
         self.heard(conn);
-        // What the engine says of the generation is known once it has asked R.
-        self.pump(node);
-        self.at(self.now, ARRIVAL, Task::Generation(user.to_owned(), hello.session.to_owned()));
+        if self.store.is_none() {
+            self.note_generation(user.to_owned(), hello.session.to_owned());
+        }
     }
 
     /// Remembers the generation that a session has now been given.
@@ -285,6 +290,7 @@ impl World<'_> {
     /// Closes a connection that never got as far as the engine.
     pub(super) fn refuse(&mut self, conn: usize, code: CloseCode) {
         self.note(|| format!("conn {conn}: refused, {}", code.name()));
+        self.edge(Edge::Refused { conn, code: code.number() });
         self.send_down(conn, Down::Closed(code.number()));
         self.conns[conn].server_open = false;
     }
@@ -322,6 +328,7 @@ impl World<'_> {
                         Ending::Code(code) => code.number(),
                     };
                     self.note(|| format!("conn {conn}: the node closes with {code:?}"));
+                    self.edge(Edge::Closes { conn, code: number });
                     self.send_down(conn, Down::Closed(number));
                     self.conns[conn].closing = true;
                     // A client that is there closes its end too; for one that is gone the server
@@ -330,6 +337,12 @@ impl World<'_> {
                     self.at(late, ARRIVAL, Task::ServerSeesEnd(conn));
                 }
                 Output::Transition(transition) => {
+                    if let Some(edges) = &mut self.edges {
+                        let user = edges.keep(transition.user.as_bytes());
+                        let note = edges.keep(transition.note.as_bytes());
+                        let (state, version) = (transition.state, transition.version.0);
+                        edges.add(Edge::Turned { node, user, state, version, note });
+                    }
                     self.note(|| {
                         let state = transition.state.name();
                         format!("{} is {state} at {}", transition.user, transition.version.0)
@@ -360,6 +373,7 @@ impl World<'_> {
             });
         }
         for bytes in frames {
+            self.edge_with(&bytes, |bytes| Edge::Sent { conn, bytes });
             self.send_down(conn, Down::Frame(bytes));
         }
     }
@@ -439,6 +453,11 @@ impl World<'_> {
     /// Open connections of a user, over all nodes.
     pub fn open_conns(&self, user: &str) -> usize {
         self.conns.iter().filter(|it| it.server_open && it.user.as_deref() == Some(user)).count()
+    }
+
+    /// How much a node holds, while it stands.
+    pub fn counts(&self, node: usize) -> Option<NodeCounts> {
+        self.nodes[node].engine.as_ref().map(Node::counts)
     }
 
     /// When the user was last seen by an engine, in ms of the run.

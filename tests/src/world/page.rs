@@ -8,7 +8,7 @@ use super::conn::Up;
 use super::device::link_name;
 use super::log::Callback;
 use super::node::token;
-use super::{NotBuilt, World};
+use super::{Edge, NotBuilt, World};
 use crate::file::{FrameStep, Kind, LinkAction};
 
 /// The name of a frame, as the format has it.
@@ -76,18 +76,21 @@ impl World<'_> {
                 }
             }
             Output::Changed { part, row } => {
-                let row_view = self.devices[device]
-                    .client
-                    .as_ref()
-                    .and_then(|it| it.view(clock, row))
-                    .map_or(State::Unknown, |it| it.state);
+                let client = self.devices[device].client.as_ref();
+                let view = client.and_then(|it| it.view(clock, row));
+                let (state, note) = view.map_or((State::Unknown, ""), |it| (it.state, it.note));
+                if let Some(edges) = &mut self.edges {
+                    let name = self.devices[device].users.get(&row.0).map_or("", |it| it);
+                    let (user, note) = (edges.keep(name.as_bytes()), edges.keep(note.as_bytes()));
+                    edges.add(Edge::Told { device, part: part.0, user, state, note });
+                }
                 let it = &self.devices[device];
                 let part = it.parts.iter().find(|(_, number)| **number == part.0);
                 let callback = Callback {
                     at: self.now,
                     part: part.map(|it| it.0.clone()).unwrap_or_default(),
                     user: it.users.get(&row.0).cloned().unwrap_or_default(),
-                    state: row_view,
+                    state,
                 };
                 let name = it.name.clone();
                 self.log.devices.entry(name).or_default().callbacks.push(callback);
@@ -101,6 +104,11 @@ impl World<'_> {
         let name = self.devices[device].name.clone();
         let now = self.now;
         self.log.devices.entry(name).or_default().sent.push((now, message_name(message)));
+        let beat = match message {
+            Message::Beat(beat) => Some(beat.number),
+            _ => None,
+        };
+        self.edge(Edge::Says { device, beat });
         if self.scenario.kind == Kind::Sdk {
             self.sdk_answers(device, dial, message);
             return;
@@ -112,10 +120,13 @@ impl World<'_> {
         }
     }
 
-    pub(super) fn device_reads(&mut self, device: usize, dial: Dial, bytes: &[u8]) {
-        match decode_server(bytes) {
-            Ok(Some(ServerFrame::BeatAnswer(_)))
-                if self.now < self.devices[device].answers_lost_until => {}
+    pub(super) fn device_reads(&mut self, device: usize, dial: Dial, conn: usize, bytes: &[u8]) {
+        let decoded = decode_server(bytes);
+        let lost = matches!(decoded, Ok(Some(ServerFrame::BeatAnswer(_))))
+            && self.now < self.devices[device].answers_lost_until;
+        self.edge(Edge::Got { conn, lost });
+        match decoded {
+            _ if lost => {}
             Ok(Some(frame)) => {
                 self.note(|| format!("device {device} ↓ {frame:?}"));
                 self.on_client(device, |it, now| it.handle_frame(now, dial, &frame));
@@ -130,6 +141,7 @@ impl World<'_> {
         let name = self.devices[device].name.clone();
         let word = link_name(state);
         let now = self.now;
+        self.edge(Edge::Link { device, state });
         let log = self.log.devices.entry(name).or_default();
         log.links.push((now, word));
         let times = log.links.iter().filter(|it| it.1 == word).count() as u64;

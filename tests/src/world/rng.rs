@@ -17,3 +17,15 @@ impl Rng {
         z ^ (z >> 31)
     }
 }
+
+impl Rng {
+    /// One of 0 to `many` − 1; 0 if there is none.
+    pub(crate) fn below(&mut self, many: usize) -> usize {
+        (((self.next() >> 32) * many as u64) >> 32) as usize
+    }
+
+    /// True once in so many times.
+    pub(crate) fn one_in(&mut self, many: usize) -> bool {
+        self.below(many) == 0
+    }
+}

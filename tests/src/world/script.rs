@@ -4,7 +4,7 @@ use greendot_protocol::ClientFrame;
 
 use super::node::{THROWS, token};
 use super::raw::RawHello;
-use super::{NotBuilt, Task, World};
+use super::{Edge, NotBuilt, Task, World};
 use crate::file::Verb;
 
 impl World<'_> {
@@ -12,6 +12,7 @@ impl World<'_> {
         let scenario = self.scenario;
         let verb = &scenario.steps[index].verb;
         self.note(|| format!("step {verb:?}"));
+        self.edge(Edge::Step(index));
         match verb {
             Verb::Watch { watcher, users, node, token_until } => {
                 self.viewer_watches(watcher, users, node.as_deref(), *token_until);

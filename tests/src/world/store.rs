@@ -1,9 +1,10 @@
 //! The shared store R, and the paths between it and the nodes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use greendot_engine::core::directory::SessionId;
-use greendot_engine::store::{MemoryStore, NodeId, Notice, Reply, Request, Store};
+use greendot_engine::store::{Journal, MemoryStore, NodeId, Notice, Reply, Request, Store};
 use greendot_protocol::{Epoch, Time};
 
 use super::node::Waiting;
@@ -18,7 +19,7 @@ pub(super) enum FromStore {
     /// The answer to a request.
     Reply(u64, Reply),
     /// Something unasked.
-    Notice(Notice),
+    Notice(u64, Notice),
 }
 
 /// The shared store of a run.
@@ -37,7 +38,10 @@ impl World<'_> {
         let epoch = Epoch(self.rng.next() as u32 & 0x0fff_ffff);
         let seed = self.rng.next();
         let now = self.store_now();
-        MemoryStore::new(settings.engine, settings.thin, now, epoch, seed, warming)
+        let (engine, thin) = (settings.engine, settings.thin);
+        let mut twin = MemoryStore::new(engine, thin, now, epoch, seed, warming);
+        twin.keep_journal();
+        twin
     }
 
     pub(super) fn open_store(&mut self) {
@@ -49,11 +53,11 @@ impl World<'_> {
     pub(super) fn wipe_store(&mut self) {
         let twin = self.new_twin(true);
         if let Some(store) = self.store.as_mut() {
-            for (at, user) in store.twin.writes() {
+            for (at, user) in store.twin.journal().map_or(&[][..], |it| &it.writes) {
                 let kept = store.before.entry(user.to_string()).or_default();
                 kept.0.push(run_time(*at));
             }
-            for (at, user) in store.twin.published() {
+            for (at, user) in store.twin.journal().map_or(&[][..], |it| &it.published) {
                 let kept = store.before.entry(user.to_string()).or_default();
                 kept.1.push(run_time(*at));
             }
@@ -80,15 +84,19 @@ impl World<'_> {
             self.note(|| format!("R ← {id:?} {request:?}"));
         }
         // Notices of a change go before the answer to the request that caused it.
-        for (to, notice) in notices {
+        for (to, number, notice) in notices {
             self.note(|| format!("R → {to:?} {notice:?}"));
             if let Some(to) = self.node_of(to)
                 && !self.nodes[to].cut
             {
-                self.send_from_store(to, FromStore::Notice(notice));
+                self.send_from_store(to, FromStore::Notice(number, notice));
             }
         }
         self.send_from_store(node, FromStore::Reply(number, reply));
+        if let Request::Connect(register) = request {
+            let name = &register.name;
+            self.note_generation(name.user.to_string(), name.session.to_string());
+        }
     }
 
     fn send_from_store(&mut self, node: usize, message: FromStore) {
@@ -113,7 +121,7 @@ impl World<'_> {
         if let Some(engine) = self.nodes[node].engine.as_mut() {
             match message {
                 FromStore::Reply(number, reply) => engine.handle_reply(now, *number, reply),
-                FromStore::Notice(notice) => engine.handle_notice(now, notice),
+                FromStore::Notice(number, notice) => engine.handle_notice(now, *number, notice),
             }
         }
         self.pump(node);
@@ -137,23 +145,24 @@ impl World<'_> {
 
     /// When R was written to about a user, in ms of the run.
     pub fn writes(&self, user: &str) -> Vec<u64> {
-        self.counted(user, |it| &it.0, MemoryStore::writes)
+        self.counted(user, |it| &it.0, |it| &it.writes)
     }
 
     /// When a change of a user was published for the whole cluster, in ms of the run.
     pub fn published(&self, user: &str) -> Vec<u64> {
-        self.counted(user, |it| &it.1, MemoryStore::published)
+        self.counted(user, |it| &it.1, |it| &it.published)
     }
 
     fn counted(
         &self,
         user: &str,
         before: impl Fn(&(Vec<u64>, Vec<u64>)) -> &Vec<u64>,
-        now: impl Fn(&MemoryStore) -> &[(Time, std::sync::Arc<str>)],
+        now: impl Fn(&Journal) -> &[(Time, Arc<str>)],
     ) -> Vec<u64> {
         let Some(store) = &self.store else { return Vec::new() };
         let mut times = store.before.get(user).map(|it| before(it).clone()).unwrap_or_default();
-        let here = now(&store.twin).iter().filter(|it| *it.1 == *user);
+        let here = store.twin.journal().map_or(&[][..], now).iter();
+        let here = here.filter(|it| *it.1 == *user);
         times.extend(here.map(|it| run_time(it.0)));
         times
     }

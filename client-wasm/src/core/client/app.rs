@@ -7,6 +7,7 @@ use super::Client;
 use crate::core::alarms::Reason;
 use crate::core::link::Phase;
 use crate::core::output::{Message, Output, Part, Row};
+use crate::core::own::Own;
 use crate::core::rows::Wire;
 use crate::core::watches::HELD_BACK;
 
@@ -15,6 +16,7 @@ impl Client {
     /// does nothing.
     pub fn connect(&mut self, now: Time) {
         let now = self.arrive(now);
+        self.thaw(now);
         match self.link.phase {
             Phase::Closed | Phase::Stopped => {
                 self.link.forget_losses();
@@ -33,8 +35,12 @@ impl Client {
 
     /// Says a clean goodbye and ends the link; the session ends at once. What is watched is kept
     /// for the next [`Client::connect`].
+    ///
+    /// Whoever connects next may be somebody else: the mode is not taken along.
     pub fn sign_out(&mut self, now: Time) {
         self.close(now, Message::Bye);
+        self.own = Own::default();
+        self.told_mode = None;
     }
 
     fn close(&mut self, now: Time, farewell: Message) {
@@ -63,8 +69,8 @@ impl Client {
         }
         if made && (user.is_empty() || user.len() > USER_BYTES) {
             slot.wire = Wire::Refused;
-            let text = "a user's name has 1 to 128 bytes: this one is not watched".into();
-            self.outputs.push(Output::Error { code: ErrorCode::BadUser, about: row.0, text });
+            let text = "a user's name has 1 to 128 bytes: this one is not watched";
+            self.refuse(ErrorCode::BadUser, row.0, text);
         } else if slot.wire == Wire::Off && self.link.is_open() {
             self.alarms.set_if_clear(Reason::Flush, now);
         }
@@ -95,6 +101,11 @@ impl Client {
             return;
         }
         self.rows.remove(row, None);
+        self.forget_nobody();
+    }
+
+    /// With nobody watched there is nobody to be forgotten.
+    pub(super) fn forget_nobody(&mut self) {
         if self.rows.len() == 0 {
             self.alarms.clear(Reason::Unknown);
         }
@@ -120,8 +131,8 @@ impl Client {
     pub fn set_note(&mut self, now: Time, note: &str) {
         let now = self.arrive(now);
         if note.len() > NOTE_BYTES {
-            let text = "a note has up to 256 bytes: the old one stays; shorten it".into();
-            self.outputs.push(Output::Error { code: ErrorCode::NoteTooLong, about: 0, text });
+            let text = "a note has up to 256 bytes: the old one stays; shorten it";
+            self.refuse(ErrorCode::NoteTooLong, 0, text);
             return;
         }
         let said = self.link.is_open();

@@ -50,10 +50,11 @@ impl Client {
     /// The connection is open.
     pub fn handle_opened(&mut self, now: Time, dial: Dial) {
         let now = self.arrive(now);
-        if dial == self.link.dial && self.link.phase == Phase::Opening {
+        let current = dial == self.link.dial;
+        if current && self.link.phase == Phase::Opening {
             self.link.phase = Phase::Greeting;
             self.say_hello(now);
-        } else {
+        } else if !current || !self.link.is_open() {
             // Called off, but it opened all the same.
             self.outputs.push(Output::CloseSocket { dial, code: ABANDONED });
         }
@@ -186,14 +187,14 @@ impl Client {
             ErrorCode::BadUser => Wire::Refused,
             ErrorCode::TooManyWatches => Wire::Over,
             _ => {
-                self.outputs.push(Output::Error { code, about, text: text.into() });
+                self.refuse(code, about, text);
                 return;
             }
         };
         let Some(row) = about.checked_sub(1).map(Row) else { return };
         if let Some(slot) = self.rows.get_mut(row) {
             slot.wire = refused;
-            self.outputs.push(Output::Error { code, about: row.0, text: text.into() });
+            self.refuse(code, row.0, text);
         }
     }
 
@@ -246,6 +247,7 @@ impl Client {
         if self.rows.len() > 0 {
             self.alarms.set_if_clear(Reason::Unknown, since + self.memory);
         }
+        self.forget_nobody();
     }
 
     pub(super) fn dial(&mut self, now: Time) {

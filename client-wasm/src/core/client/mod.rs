@@ -6,9 +6,8 @@ mod page;
 mod timeout;
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 
-use greendot_protocol::{Mode, Span, State, Time, Version};
+use greendot_protocol::{ErrorCode, Mode, Span, State, Time, Version};
 
 pub use connection::TokenFailure;
 pub use page::Page;
@@ -42,7 +41,7 @@ pub struct Config<'a> {
 #[derive(Debug)]
 pub struct Client {
     rng: Rng,
-    session: Arc<str>,
+    session: Box<str>,
     link: Link,
     alarms: Alarms,
     /// The token of the present dial, until its hello.
@@ -165,12 +164,24 @@ impl Client {
     /// What the app is shown of a watched user.
     pub fn view(&self, now: Time, row: Row) -> Option<View<'_>> {
         let shown = &self.rows.get(row)?.shown;
-        Some(View {
-            state: shown.state,
-            version: shown.version,
-            note: &shown.note,
-            seen_ago: shown.seen.map(|(ago, told)| ago + now.since(told)),
-        })
+        let seen_ago = self.seen_ago(now, row);
+        Some(View { state: shown.state, version: shown.version, note: &shown.note, seen_ago })
+    }
+
+    /// The state that the app is shown; unknown for a row that nobody watches.
+    pub fn state(&self, row: Row) -> State {
+        self.rows.get(row).map_or(State::Unknown, |it| it.shown.state)
+    }
+
+    /// How long ago the user was last seen, as of now.
+    pub fn seen_ago(&self, now: Time, row: Row) -> Option<Span> {
+        let (ago, told) = self.rows.get(row)?.shown.seen?;
+        Some(ago + now.since(told))
+    }
+
+    /// The user's note; empty if there is none.
+    pub fn note(&self, row: Row) -> &str {
+        self.rows.get(row).map_or("", |it| &it.shown.note)
     }
 
     /// How many users are watched, those included whose watch is about to be ended.
@@ -188,6 +199,11 @@ impl Client {
             heart.sent(now);
         }
         self.outputs.push(Output::Send { dial: self.link.dial, frame });
+    }
+
+    #[inline(never)]
+    fn refuse(&mut self, code: ErrorCode, about: u32, text: &str) {
+        self.outputs.push(Output::Error { code, about, text: text.into() });
     }
 
     fn tell_link(&mut self, retry: Option<Span>) {

@@ -30,24 +30,45 @@ pub enum Page {
     Shown,
 }
 
+impl Page {
+    /// Every event, in the order of the numbers that JavaScript uses.
+    pub const ALL: [Self; 8] = [
+        Self::Hidden,
+        Self::Visible,
+        Self::Frozen,
+        Self::Resumed,
+        Self::Offline,
+        Self::Online,
+        Self::Left,
+        Self::Shown,
+    ];
+}
+
 impl Client {
     /// Something happened to the page.
     pub fn handle_page(&mut self, now: Time, page: Page) {
         let now = self.arrive(now);
         match page {
             Page::Hidden => self.awake.hide(true),
-            Page::Visible => self.on_visible(now),
+            Page::Visible => {
+                self.thaw(now);
+                self.awake.hide(false);
+                self.on_visible(now);
+                self.hasten(now, IN_SIGHT);
+            }
             Page::Frozen => self.awake.freeze(),
             Page::Resumed => {
                 self.thaw(now);
                 self.doubt(now);
-                self.hasten_if_away(now);
             }
             Page::Offline => {
                 self.offline = true;
                 self.doubt(now);
             }
-            Page::Online => self.on_online(now),
+            Page::Online => {
+                self.on_online(now);
+                self.hasten(now, ONLINE);
+            }
             Page::Left => self.on_left(now),
             Page::Shown => {
                 self.thaw(now);
@@ -65,12 +86,11 @@ impl Client {
             self.send(now, Message::Active);
             self.await_idle();
         }
-        self.hasten_if_away(now);
+        // So it did not go after all.
+        self.thaw(now);
     }
 
     fn on_visible(&mut self, now: Time) {
-        self.thaw(now);
-        self.awake.hide(false);
         if let Some(heart) = self.heart.as_ref() {
             let silence = now.since(heart.heard_at());
             if silence > heart.beat() + ANSWER {
@@ -79,7 +99,6 @@ impl Client {
                 self.ask(now);
             }
         }
-        self.hasten(now, IN_SIGHT);
     }
 
     /// A link that has not answered since the network went is given up: in most cases the address
@@ -96,12 +115,12 @@ impl Client {
         } else if self.dialled_offline && self.link.phase >= Phase::Token {
             self.drop_link(now, Loss::at(now));
         }
-        self.hasten(now, ONLINE);
     }
 
     /// The page may be kept for a return or thrown away; nobody knows. Either way the connection
     /// is over, or the page would not be kept.
     fn on_left(&mut self, now: Time) {
+        self.awake.freeze();
         if self.link.phase >= Phase::Token {
             self.leave(now, Message::Closing);
             self.lose(now, Loss { page_left: true, ..Loss::at(now) });
@@ -115,16 +134,13 @@ impl Client {
         self.link.hasten(now, jitter, &mut self.alarms, &mut self.rng);
     }
 
-    fn hasten_if_away(&mut self, now: Time) {
-        if self.link.phase == Phase::Away {
-            self.hasten(now, IN_SIGHT);
-        }
-    }
-
-    /// Frozen time is not time awake.
-    fn thaw(&mut self, now: Time) {
+    /// The page runs, whatever was said of it before. Frozen time is not time awake.
+    pub(super) fn thaw(&mut self, now: Time) {
         if let Some(still) = self.awake.thaw(now) {
             self.was_still(still);
+        }
+        if self.link.phase == Phase::Away {
+            self.hasten(now, IN_SIGHT);
         }
     }
 }

@@ -24,6 +24,7 @@ impl Client {
                     if let Some(heart) = self.heart.as_mut().filter(|_| sent) {
                         heart.sent(now);
                     }
+                    self.forget_nobody();
                 }
                 Reason::Attempt => {
                     let node_failed = self.link.phase != Phase::Token;
@@ -113,7 +114,7 @@ impl Client {
     fn on_silence(&mut self, now: Time) {
         match self.heart.as_ref().map(|it| it.unanswered(now)) {
             Some(Verdict::Dead(since)) => {
-                // It was dead from the question on, not only from now.
+                // Cut off since then, not only from now.
                 self.drop_link(now, Loss { node_failed: true, ..Loss::at(since) });
             }
             _ => self.ask_again(now),

@@ -55,8 +55,10 @@ impl Watches {
 
     /// The store was asked about a user and said nothing: never heard of.
     pub(crate) fn load_if_absent(&mut self, user: &str) {
-        if let Some(subject) = self.names.get(user).and_then(|&id| self.subjects.get_mut(id)) {
-            subject.record.get_or_insert_with(Record::default);
+        let subject = self.names.get(user).and_then(|&id| self.subjects.get(id));
+        if subject.is_some_and(|it| it.record.is_none()) {
+            // Whoever was shown that it is unknown is concerned.
+            self.publish(user, &Record::default(), Change { public: true, own: true });
         }
     }
 

@@ -1,0 +1,239 @@
+//! A node among others: the directory's part is asked of the shared store (rule 10).
+//!
+//! The node keeps its own sessions as before; what they add up to is decided in the store, whose
+//! word comes back as replies and notices. While the store is out of reach nothing is decided:
+//! sessions stay, watchers keep what they saw and are told that it may be old (rule 12 b). When it
+//! is back, the node first registers what it holds, and then refreshes its watchers.
+
+mod reach;
+mod replies;
+mod seats;
+mod words;
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use foldhash::quality::FixedState;
+use greendot_protocol::{Epoch, Span, Time};
+
+use self::words::{Word, keep};
+use crate::core::Settings;
+use crate::core::leases::LeaseId;
+use crate::core::node::{Node, Output};
+use crate::store::{NodeId, Request, SessionName, Silent};
+
+/// How often a node shows the store that it is there.
+const BEAT: Span = Span::from_millis(1_000);
+
+/// A store that answers nothing for this long is out of reach. With a beat a second, clients are
+/// told within 5 s (rule 12 b).
+const LOST_AFTER: Span = Span::from_millis(3_000);
+
+/// After the store has lost what it held, the other nodes get this long to register what they
+/// hold, before this one shows its watchers how users stand: the others notice within
+/// [`LOST_AFTER`] and a beat.
+const REFRESH_AFTER: Span = Span::from_millis(2_000);
+
+/// Sessions that ended while the store was out of reach are ended there only after this: one may
+/// have gone on at another node, which registers it meanwhile.
+const ENDS_AFTER: Span = Span::from_millis(5_000);
+
+/// Requests that may wait for answers: far more than a healthy store lets wait. Beyond, the store
+/// counts as out of reach.
+const PENDING: usize = 1 << 17;
+
+/// What a request's reply is for.
+#[derive(Clone, Debug)]
+pub(in crate::core::node) enum Then {
+    /// A session has connected or has been registered.
+    Connected(LeaseId),
+    /// These users' records are wanted.
+    Loaded(Vec<Arc<str>>),
+    /// A beat has been taken.
+    Beaten,
+    /// An [`Node::ask`].
+    Asked { ask: u64, viewer: Arc<str>, users: Vec<Arc<str>> },
+    /// The reply says all there is to do.
+    Nothing,
+}
+
+/// Whether the store can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    Good,
+    /// Nothing has been heard of it for too long.
+    Lost,
+    /// It answers again; watchers are refreshed at the time named, or their refresh is under way.
+    Back(Option<Time>),
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+struct Pending {
+    number: u64,
+    since: Time,
+    then: Then,
+    word: Option<Word>,
+}
+
+/// How the store knows one of this node's sessions.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    number: u64,
+    connected: Time,
+    /// The store's generation, once it has told it.
+    generation: Option<u64>,
+    /// Idle or active, if its connect said so.
+    idle_said: Option<bool>,
+}
+
+/// What a node needs to work with a shared store.
+#[derive(Debug)]
+pub(in crate::core::node) struct Shared {
+    id: NodeId,
+    pub(super) thin: bool,
+    epoch: Option<Epoch>,
+    seats: HashMap<LeaseId, Seat, FixedState>,
+    by_number: HashMap<u64, LeaseId, FixedState>,
+    next_seat: u64,
+    next_request: u64,
+    pending: VecDeque<Pending>,
+    beat_at: Time,
+    /// When the store last answered.
+    answered: Time,
+    /// The number of the last notice that came.
+    noticed: u64,
+    /// How many notices the store had sent at the last beat but one: by now they have come, or
+    /// are lost.
+    told: u64,
+    reach: Reach,
+    /// What was said while the store was out of reach, or was lost on the way.
+    unsaid: Vec<Word>,
+    /// When sessions that ended meanwhile are ended in the store.
+    ends_at: Option<Time>,
+    /// No session of this node expires before: nobody could renew for a while.
+    spared_until: Time,
+    silent: Vec<LeaseId>,
+    heard: Vec<LeaseId>,
+}
+
+impl Shared {
+    pub(in crate::core::node) fn new(id: NodeId, thin: bool, now: Time) -> Self {
+        Self {
+            id,
+            thin,
+            epoch: None,
+            seats: HashMap::default(),
+            by_number: HashMap::default(),
+            next_seat: 0,
+            next_request: 0,
+            pending: VecDeque::new(),
+            beat_at: now,
+            answered: now,
+            noticed: 0,
+            told: 0,
+            reach: Reach::Good,
+            unsaid: Vec::new(),
+            ends_at: None,
+            spared_until: Time::ZERO,
+            silent: Vec::new(),
+            heard: Vec::new(),
+        }
+    }
+
+    pub(in crate::core::node) fn epoch(&self) -> Epoch {
+        self.epoch.unwrap_or_default()
+    }
+
+    pub(in crate::core::node) fn is_lost(&self) -> bool {
+        self.reach == Reach::Lost
+    }
+
+    pub(in crate::core::node) fn is_stale(&self) -> bool {
+        self.reach != Reach::Good
+    }
+
+    /// Whether leases may end sessions now.
+    pub(in crate::core::node) fn may_expire(&self, now: Time) -> bool {
+        self.reach != Reach::Lost && now >= self.spared_until
+    }
+
+    pub(in crate::core::node) fn deadline(&self) -> Time {
+        let refresh = match self.reach {
+            Reach::Back(Some(at)) => at,
+            _ => Time::MAX,
+        };
+        self.beat_at.min(refresh).min(self.ends_at.unwrap_or(Time::MAX))
+    }
+}
+
+impl Node {
+    /// A node that shares its users with others through a store. `id` must be new at each start.
+    ///
+    /// # Errors
+    ///
+    /// If the settings cannot work together.
+    pub fn with_store(
+        settings: Settings,
+        now: Time,
+        id: NodeId,
+        thin: bool,
+        seed: u64,
+    ) -> Result<Self, crate::core::SettingsError> {
+        let mut node = Self::new(settings, now, Epoch(0), 0, seed, super::Start::Fresh)?;
+        node.shared = Some(Shared::new(id, thin, now));
+        if thin {
+            node.leases.report_silence_after(node.settings.beat);
+        }
+        Ok(node)
+    }
+
+    /// Which run of which node this is; none for a node that works alone.
+    pub fn id(&self) -> Option<NodeId> {
+        self.shared.as_ref().map(|it| it.id)
+    }
+
+    /// Whether the store cannot be reached, or watchers have not been refreshed since.
+    pub fn is_stale(&self) -> bool {
+        self.shared.as_ref().is_some_and(Shared::is_stale)
+    }
+
+    /// Asks the store, unless it is out of reach: then what must not be lost is kept, and the rest
+    /// is superseded when the store is back.
+    pub(in crate::core::node) fn submit(&mut self, now: Time, request: Request, then: Then) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        let is_beat = matches!(request, Request::Beat { .. });
+        let word = Word::of(now, &request);
+        if shared.reach == Reach::Lost && !is_beat {
+            if let Some(word) = word {
+                keep(&mut shared.unsaid, word);
+            }
+            return;
+        }
+        let number = shared.next_request;
+        shared.next_request += 1;
+        shared.pending.push_back(Pending { number, since: now, then, word });
+        if shared.pending.len() > PENDING && !is_beat {
+            self.lose_store(now);
+            return;
+        }
+        self.outputs.push_back(Output::Store { number, request });
+    }
+
+    pub(in crate::core::node) fn session_name(&self, lease: LeaseId) -> Option<SessionName> {
+        let session = self.leases.get(lease)?.session;
+        let user = self.directory.user_of(session)?;
+        Some(SessionName {
+            user: Arc::clone(self.directory.name(user)),
+            session: self.directory.session_name(session)?.into(),
+        })
+    }
+
+    pub(super) fn silent_of(&self, now: Time, lease: LeaseId) -> Option<Silent> {
+        Some(Silent {
+            name: self.session_name(lease)?,
+            seat: self.seat_number(lease)?,
+            heard_ago: now.since(self.leases.get(lease)?.heard),
+        })
+    }
+}

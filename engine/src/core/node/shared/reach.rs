@@ -1,0 +1,166 @@
+//! Whether the store can be reached, and what is made up for when it is back.
+
+use std::sync::Arc;
+
+use greendot_protocol::{ModeChoice, Span, Time};
+
+use super::words::{Word, keep};
+use super::{BEAT, ENDS_AFTER, LOST_AFTER, Pending, REFRESH_AFTER, Reach, Then};
+use crate::core::leases::LeaseId;
+use crate::core::node::Node;
+use crate::store::Request;
+
+impl Node {
+    pub(in crate::core::node) fn store_timeout(&mut self, now: Time) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        let waits = shared.pending.front().is_some_and(|it| now.since(it.since) >= LOST_AFTER);
+        if waits && shared.reach != Reach::Lost {
+            self.lose_store(now);
+        }
+        let Some(shared) = self.shared.as_mut() else { return };
+        if shared.reach == Reach::Lost {
+            shared.pending.clear();
+        }
+        if shared.beat_at <= now {
+            shared.beat_at = now + BEAT;
+            self.send_beat(now);
+        }
+        let Some(shared) = self.shared.as_mut() else { return };
+        if let Reach::Back(Some(at)) = shared.reach
+            && at <= now
+        {
+            shared.reach = Reach::Back(None);
+            self.refresh(now);
+        }
+        let Some(shared) = self.shared.as_mut() else { return };
+        if shared.ends_at.is_some_and(|at| at <= now) && shared.reach != Reach::Lost {
+            shared.ends_at = None;
+            for word in std::mem::take(&mut shared.unsaid) {
+                self.submit(now, word.request(now), Then::Nothing);
+            }
+        }
+    }
+
+    pub(super) fn send_beat(&mut self, now: Time) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        let away = match shared.reach {
+            Reach::Lost => now.since(shared.answered),
+            _ => Span::ZERO,
+        };
+        let silent = std::mem::take(&mut shared.silent);
+        let heard = std::mem::take(&mut shared.heard);
+        let silent = silent.into_iter().filter_map(|it| self.silent_of(now, it)).collect();
+        let heard = heard
+            .into_iter()
+            .filter_map(|it| self.silent_of(now, it))
+            .map(|it| (it.name, it.seat))
+            .collect();
+        self.submit(now, Request::Beat { away, silent, heard }, Then::Beaten);
+    }
+
+    pub(super) fn lose_store(&mut self, now: Time) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        shared.reach = Reach::Lost;
+        let waiting: Vec<Pending> = shared.pending.drain(..).collect();
+        for word in waiting.iter().filter_map(|it| it.word.clone()) {
+            keep(&mut shared.unsaid, word);
+        }
+        self.watches.set_blind(true);
+        self.tell_stale();
+        for pending in waiting {
+            match pending.then {
+                // The connection must not wait for the store: it is welcome.
+                Then::Connected(lease) => self.welcome(lease),
+                Then::Asked { ask, viewer, users } => {
+                    self.answer_ask(now, ask, &viewer, &users, &[]);
+                }
+                Then::Loaded(_) | Then::Beaten | Then::Nothing => {}
+            }
+        }
+        for conn in self.watches.waiting_conns() {
+            self.wake(conn);
+        }
+    }
+
+    /// Keeps what must not be lost of requests that were, unless something later was said.
+    pub(super) fn make_up(&mut self, now: Time, lost: Vec<Pending>, answered: Option<&Pending>) {
+        for it in lost {
+            if let Then::Asked { ask, viewer, users } = it.then {
+                let request = Request::Read { users: users.clone() };
+                self.submit(now, request, Then::Asked { ask, viewer, users });
+            }
+            let Some(shared) = self.shared.as_mut() else { return };
+            let Some(word) = it.word else { continue };
+            let later = shared.pending.iter().chain(answered).filter_map(|it| it.word.as_ref());
+            if !later.into_iter().any(|it| it.overrules(&word)) {
+                keep(&mut shared.unsaid, word);
+            }
+        }
+    }
+
+    /// The store answers again, perhaps without what it held.
+    pub(super) fn come_back(&mut self, now: Time, lost_data: bool) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        let was_lost = shared.reach == Reach::Lost;
+        shared.reach = Reach::Back(Some(if lost_data { now + REFRESH_AFTER } else { now }));
+        shared.spared_until = now + self.settings.ttl;
+        let mut words = std::mem::take(&mut shared.unsaid);
+        words.sort_by_key(Word::rank);
+        let ended = words.split_off(words.partition_point(|it| !matches!(it, Word::Ended(..))));
+        if !ended.is_empty() {
+            shared.unsaid = ended;
+            shared.ends_at = Some(if was_lost { now + ENDS_AFTER } else { now });
+        }
+        let mut leases: Vec<(u64, LeaseId)> =
+            shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
+        leases.sort_unstable_by_key(|it| it.0);
+        for word in words {
+            self.submit(now, word.request(now), Then::Nothing);
+        }
+        for (_, lease) in leases {
+            self.register(now, lease);
+            self.leases.report_anew(lease);
+        }
+        if lost_data {
+            self.watches.begin_epoch();
+        }
+        self.tell_stale();
+    }
+
+    /// Users whom nobody here watched until now: asks how they stand, and to be told from now on.
+    pub(in crate::core::node) fn load(&mut self, now: Time, users: Vec<Arc<str>>) {
+        self.submit(now, Request::Subscribe { users: users.clone() }, Then::Loaded(users));
+    }
+
+    /// Users whom nobody here watches any more.
+    pub(in crate::core::node) fn unload(&mut self, now: Time) {
+        let users = self.watches.take_forgotten();
+        if self.shared.is_some() && !users.is_empty() {
+            self.submit(now, Request::Unsubscribe { users }, Then::Nothing);
+        }
+    }
+
+    /// Asks how all watched users stand.
+    pub(super) fn refresh(&mut self, now: Time) {
+        let users = self.watches.subjects();
+        self.load(now, users);
+    }
+
+    pub(super) fn tell_stale(&mut self) {
+        for conn in self.conn_ids() {
+            if let Some(row) = self.conns.get_mut(conn.0) {
+                row.waiting.stale = true;
+            }
+            self.wake(conn);
+        }
+    }
+
+    pub(super) fn register(&mut self, now: Time, lease: LeaseId) {
+        let Some(session) = self.leases.get(lease).map(|it| it.session) else { return };
+        let mode = self.directory.user_of(session).map(|user| {
+            let (mode, revision) = self.directory.mode(user);
+            ModeChoice { mode, revision, fresh: false }
+        });
+        self.register_with(now, lease, mode);
+    }
+}

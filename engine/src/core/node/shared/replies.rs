@@ -1,0 +1,185 @@
+//! What the store answers, and tells unasked.
+
+use std::sync::Arc;
+
+use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
+
+use super::{Pending, Reach, Then};
+use crate::core::leases::LeaseId;
+use crate::core::node::{Ending, Node, Output, Transition};
+use crate::store::{HeldBy, Notice, Reply, Report};
+
+impl Node {
+    /// The store's answer to the request of this number.
+    pub fn handle_reply(&mut self, now: Time, number: u64, reply: &Reply) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        // Requests are carried out in order: what was asked before and not answered is lost.
+        let at = shared.pending.partition_point(|it| it.number < number);
+        let lost: Vec<Pending> = shared.pending.drain(..at).collect();
+        let answered = shared.pending.pop_front_if(|it| it.number == number);
+        let mut missed = !lost.is_empty();
+        self.make_up(now, lost, answered.as_ref());
+        let then = answered.map_or(Then::Nothing, |it| it.then);
+        let Some(shared) = self.shared.as_mut() else { return };
+        shared.answered = now;
+        let was_lost = shared.reach == Reach::Lost;
+        // A node that was spoken to before it ever reached the store had to make an epoch up.
+        let lost_data = shared.epoch != Some(reply.epoch) && (shared.epoch.is_some() || was_lost);
+        shared.epoch = Some(reply.epoch);
+        self.set_warming(now, reply.warming);
+        for report in &reply.turned {
+            self.outputs.push_back(Output::Transition(Transition {
+                user: Arc::clone(&report.user),
+                state: report.public.state,
+                version: report.public.version,
+                note: Arc::clone(&report.note),
+            }));
+        }
+        if matches!(then, Then::Beaten) {
+            let Some(shared) = self.shared.as_mut() else { return };
+            // A lost notice heals here, within two beats.
+            missed |= shared.told > shared.noticed;
+            shared.told = reply.told;
+            shared.noticed = if missed { reply.told } else { shared.noticed };
+        }
+        if was_lost || lost_data || missed {
+            self.come_back(now, lost_data);
+        }
+        self.apply(now, reply.epoch, &reply.reports);
+        match then {
+            Then::Nothing | Then::Beaten => {}
+            Then::Connected(lease) => self.connected(now, lease, reply.held),
+            Then::Loaded(users) => self.loaded(now, &users),
+            Then::Asked { ask, viewer, users } => {
+                self.answer_ask(now, ask, &viewer, &users, &reply.reports);
+            }
+        }
+    }
+
+    /// The store tells something unasked, as its notice of this number.
+    pub fn handle_notice(&mut self, now: Time, number: u64, notice: &Notice) {
+        if let Some(shared) = self.shared.as_mut() {
+            // A gap shows at the next beat: what was skipped is not counted as come.
+            let next = shared.noticed + 1;
+            shared.noticed = if number == next { number } else { shared.noticed };
+        }
+        match notice {
+            Notice::Changed { epoch, report } => {
+                self.apply(now, *epoch, std::slice::from_ref(report));
+            }
+            Notice::Replaced { seat } => self.lose_seat(now, *seat, CloseCode::Replaced),
+            Notice::Revoked { seat } => self.lose_seat(now, *seat, CloseCode::Revoked),
+            Notice::Ended { seat } => {
+                let Some(lease) = self.seat(*seat) else { return };
+                let Some(row) = self.leases.get(lease) else { return };
+                if row.conn.is_some() && self.leases.deadline(row) > now {
+                    // It has been heard here since: the store did not know. It goes on.
+                    self.register(now, lease);
+                } else {
+                    self.lose_seat(now, *seat, CloseCode::Ended);
+                }
+            }
+            Notice::Mode { seat, mode, revision } => {
+                if let Some(lease) = self.seat(*seat) {
+                    self.adopt_mode(lease, *mode, *revision);
+                }
+            }
+        }
+    }
+
+    pub(super) fn seat(&self, number: u64) -> Option<LeaseId> {
+        self.shared.as_ref()?.by_number.get(&number).copied()
+    }
+
+    /// The store has given the session to another, or to nobody: it ends here without a word.
+    pub(super) fn lose_seat(&mut self, now: Time, number: u64, code: CloseCode) {
+        if let Some(lease) = self.seat(number) {
+            self.forget_seat(lease);
+            self.end(now, lease, Ending::Code(code));
+        }
+    }
+
+    pub(super) fn adopt_mode(&mut self, lease: LeaseId, mode: Mode, revision: Revision) {
+        let Some(session) = self.leases.get(lease).map(|it| it.session) else { return };
+        let Some(user) = self.directory.user_of(session) else { return };
+        if self.directory.adopt_mode(user, mode, revision) {
+            self.tell_mode(user, None);
+        }
+    }
+
+    pub(super) fn loaded(&mut self, now: Time, users: &[Arc<str>]) {
+        for user in users {
+            self.watches.load_if_absent(user);
+        }
+        let refreshed = self.shared.as_ref().is_some_and(|it| it.reach == Reach::Back(None));
+        if refreshed && !self.watches.is_loading() {
+            if let Some(shared) = self.shared.as_mut() {
+                shared.reach = Reach::Good;
+            }
+            self.watches.set_blind(false);
+            self.tell_stale();
+        }
+        for conn in self.watches.waiting_conns() {
+            self.wake(conn);
+        }
+        self.schedule_flush(now);
+    }
+
+    pub(super) fn apply(&mut self, now: Time, epoch: Epoch, reports: &[Report]) {
+        if self.shared.as_ref().is_none_or(|it| it.epoch != Some(epoch)) {
+            // From an epoch that is over, or that this node has not entered.
+            return;
+        }
+        for report in reports {
+            self.watches.take(now, report);
+        }
+        self.schedule_flush(now);
+    }
+
+    pub(super) fn set_warming(&mut self, now: Time, warming: Span) {
+        if warming != Span::ZERO {
+            self.warm_until = Some(now + warming);
+            self.watches.begin_warmup();
+        }
+    }
+
+    pub(super) fn connected(&mut self, now: Time, lease: LeaseId, held: HeldBy) {
+        match held {
+            HeldBy::You { generation, mode, revision } => {
+                let Some(shared) = self.shared.as_mut() else { return };
+                let Some(seat) = shared.seats.get_mut(&lease) else { return };
+                seat.generation = Some(generation);
+                if let Some(session) = self.leases.get(lease).map(|it| it.session) {
+                    self.directory.set_generation(session, generation);
+                }
+                let conn = self.leases.get(lease).and_then(|it| it.conn);
+                if let Some(row) = conn.and_then(|it| self.conns.get_mut(it.0)) {
+                    row.generation = generation;
+                }
+                self.adopt_mode(lease, mode, revision);
+                self.welcome(lease);
+            }
+            HeldBy::Another => self.lose_lease(now, lease, CloseCode::Replaced),
+            HeldBy::Revoked => self.lose_lease(now, lease, CloseCode::Revoked),
+            HeldBy::Full => self.lose_lease(now, lease, CloseCode::Full),
+            HeldBy::Nobody => {}
+        }
+    }
+
+    pub(super) fn lose_lease(&mut self, now: Time, lease: LeaseId, code: CloseCode) {
+        self.forget_seat(lease);
+        self.end(now, lease, Ending::Code(code));
+    }
+
+    /// The connection of a lease may have its welcome, if it has had none.
+    pub(super) fn welcome(&mut self, lease: LeaseId) {
+        let Some(conn) = self.leases.get(lease).and_then(|it| it.conn) else { return };
+        if let Some(row) = self.conns.get_mut(conn.0)
+            && !row.waiting.welcomed
+        {
+            row.waiting.welcomed = true;
+            row.waiting.welcome = true;
+            self.wake(conn);
+        }
+    }
+}

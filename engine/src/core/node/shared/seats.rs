@@ -1,0 +1,147 @@
+//! What the other rooms of the node report of its sessions and users.
+
+use std::sync::Arc;
+
+use greendot_protocol::{Mode, ModeChoice, Time};
+
+use super::{Reach, Seat, Then};
+use crate::core::leases::LeaseId;
+use crate::core::node::Node;
+use crate::store::{Register, Request, SessionName, Silent};
+
+impl Node {
+    /// A session has connected here.
+    pub(in crate::core::node) fn seat_connects(
+        &mut self,
+        now: Time,
+        lease: LeaseId,
+        idle_said: Option<bool>,
+        mode: Option<ModeChoice>,
+    ) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        let number = shared.next_seat;
+        shared.next_seat += 1;
+        shared.by_number.insert(number, lease);
+        let seat = Seat { number, connected: now, generation: None, idle_said };
+        shared.seats.insert(lease, seat);
+        if shared.reach == Reach::Lost {
+            self.welcome(lease);
+            return;
+        }
+        self.register_with(now, lease, mode);
+    }
+
+    pub(super) fn register_with(&mut self, now: Time, lease: LeaseId, mode: Option<ModeChoice>) {
+        let Some(name) = self.session_name(lease) else { return };
+        let Some(row) = self.leases.get(lease) else { return };
+        let Some(view) = self.directory.view(row.session) else { return };
+        let Some(shared) = self.shared.as_ref() else { return };
+        let Some(seat) = shared.seats.get(&lease) else { return };
+        let register = Register {
+            name,
+            seat: seat.number,
+            connected_ago: now.since(seat.connected),
+            heard_ago: now.since(row.heard),
+            generation: seat.generation,
+            passive: view.passive,
+            idle: match seat.generation {
+                None => seat.idle_said,
+                Some(_) => Some(view.idle),
+            },
+            lingers_for: row.lingers_until.map(|at| at.since(now)),
+            mode,
+        };
+        self.submit(now, Request::Connect(register), Then::Connected(lease));
+    }
+
+    /// The session's lease is gone, and with it what the store is told under its number.
+    pub(in crate::core::node) fn forget_seat(&mut self, lease: LeaseId) {
+        if let Some(shared) = self.shared.as_mut()
+            && let Some(seat) = shared.seats.remove(&lease)
+        {
+            shared.by_number.remove(&seat.number);
+        }
+    }
+
+    pub(in crate::core::node) fn seat_ends(
+        &mut self,
+        now: Time,
+        lease: LeaseId,
+        name: SessionName,
+        heard: Time,
+    ) {
+        let Some(seat) = self.seat_number(lease) else { return };
+        let heard_ago = now.since(heard);
+        self.submit(now, Request::End(Silent { name, seat, heard_ago }), Then::Nothing);
+    }
+
+    pub(in crate::core::node) fn seat_lingers(&mut self, now: Time, lease: LeaseId) {
+        let Some(until) = self.leases.get(lease).and_then(|it| it.lingers_until) else { return };
+        if let Some(Silent { name, seat, heard_ago }) = self.silent_of(now, lease) {
+            let request = Request::Linger { name, seat, heard_ago, lasts: until.since(now) };
+            self.submit(now, request, Then::Nothing);
+        }
+    }
+
+    pub(in crate::core::node) fn seat_revives(&mut self, now: Time, lease: LeaseId) {
+        if let Some(silent) = self.silent_of(now, lease) {
+            self.submit(now, Request::Revive(silent), Then::Nothing);
+        }
+    }
+
+    /// A sign of life has been taken.
+    pub(in crate::core::node) fn seat_heard(
+        &mut self,
+        now: Time,
+        lease: LeaseId,
+        was_silent: bool,
+    ) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        if shared.thin {
+            if was_silent {
+                shared.heard.push(lease);
+            }
+        } else if let Some(silent) = self.silent_of(now, lease) {
+            self.submit(now, Request::Renew(silent), Then::Nothing);
+        }
+    }
+
+    /// Nothing has been heard of a session for a beat: it gets a deadline of its own.
+    pub(in crate::core::node) fn seat_is_silent(&mut self, lease: LeaseId) {
+        if let Some(shared) = self.shared.as_mut() {
+            shared.silent.push(lease);
+        }
+    }
+
+    pub(in crate::core::node) fn seat_idles(&mut self, now: Time, lease: LeaseId, idle: bool) {
+        let Some(name) = self.session_name(lease) else { return };
+        if let Some(seat) = self.shared.as_mut().and_then(|it| it.seats.get_mut(&lease)) {
+            // Until the store has heard of the session, this goes with its connect.
+            seat.idle_said = Some(idle);
+        }
+        if let Some(seat) = self.seat_number(lease) {
+            self.submit(now, Request::SetIdle { name, seat, idle }, Then::Nothing);
+        }
+    }
+
+    pub(in crate::core::node) fn share_mode(&mut self, now: Time, user: &Arc<str>, mode: Mode) {
+        self.submit(now, Request::SetMode { user: Arc::clone(user), mode }, Then::Nothing);
+    }
+
+    pub(in crate::core::node) fn share_note(&mut self, now: Time, user: &Arc<str>, note: Arc<str>) {
+        self.submit(now, Request::SetNote { user: Arc::clone(user), note }, Then::Nothing);
+    }
+
+    pub(in crate::core::node) fn share_revoke(
+        &mut self,
+        now: Time,
+        user: &Arc<str>,
+        revoked: bool,
+    ) {
+        self.submit(now, Request::Revoke { user: Arc::clone(user), revoked }, Then::Nothing);
+    }
+
+    pub(super) fn seat_number(&self, lease: LeaseId) -> Option<u64> {
+        self.shared.as_ref()?.seats.get(&lease).map(|it| it.number)
+    }
+}

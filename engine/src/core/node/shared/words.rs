@@ -1,0 +1,73 @@
+//! What must not be lost on the way to the store: it is kept until it is answered, and said again.
+
+use std::sync::Arc;
+
+use greendot_protocol::{Mode, Time};
+
+use crate::store::{Request, SessionName, Silent};
+
+/// A word that nobody else will say if it is lost. Sessions are not among them: they are
+/// registered again as they stand.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Word {
+    /// The user's choice.
+    Mode(Arc<str>, Mode),
+    /// The user's note.
+    Note(Arc<str>, Arc<str>),
+    /// The account is no longer good, or is good again.
+    Revoked(Arc<str>, bool),
+    /// A session has ended: its name, the number of its connect, when it was last heard.
+    Ended(SessionName, u64, Time),
+}
+
+impl Word {
+    /// The word in a request, if there is one.
+    pub(super) fn of(now: Time, request: &Request) -> Option<Self> {
+        Some(match request {
+            Request::SetMode { user, mode } => Self::Mode(Arc::clone(user), *mode),
+            Request::SetNote { user, note } => Self::Note(Arc::clone(user), Arc::clone(note)),
+            Request::Revoke { user, revoked } => Self::Revoked(Arc::clone(user), *revoked),
+            Request::End(it) => Self::Ended(it.name.clone(), it.seat, now - it.heard_ago),
+            _ => return None,
+        })
+    }
+
+    /// The request that says it.
+    pub(super) fn request(self, now: Time) -> Request {
+        match self {
+            Self::Mode(user, mode) => Request::SetMode { user, mode },
+            Self::Note(user, note) => Request::SetNote { user, note },
+            Self::Revoked(user, revoked) => Request::Revoke { user, revoked },
+            Self::Ended(name, seat, heard) => {
+                Request::End(Silent { name, seat, heard_ago: now.since(heard) })
+            }
+        }
+    }
+
+    /// Whether this later word leaves nothing of the other.
+    pub(super) fn overrules(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Mode(user, _), Self::Mode(it, _))
+            | (Self::Note(user, _), Self::Note(it, _))
+            | (Self::Revoked(user, _), Self::Revoked(it, _)) => user == it,
+            _ => self == other,
+        }
+    }
+
+    /// In which order words are said when the store is back: who hid meanwhile is hidden before
+    /// anything is registered.
+    pub(super) fn rank(&self) -> u8 {
+        match self {
+            Self::Revoked(..) => 0,
+            Self::Mode(..) => 1,
+            Self::Note(..) => 2,
+            Self::Ended(..) => 3,
+        }
+    }
+}
+
+/// Keeps a word in place of those that it overrules.
+pub(super) fn keep(words: &mut Vec<Word>, word: Word) {
+    words.retain(|it| !word.overrules(it));
+    words.push(word);
+}

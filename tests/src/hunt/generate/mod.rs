@@ -1,0 +1,184 @@
+//! From a seed to a world: a list of ordinary steps, so that any world is a scenario file.
+
+mod devices;
+mod draft;
+mod heal;
+mod nodes;
+mod raws;
+mod settings;
+
+use self::draft::{Draft, NodeDraft, WATCHERS, WatcherDraft};
+pub(super) use self::heal::quiet_after;
+use super::Plan;
+use crate::file::{Kind, Scenario, Verb};
+use crate::world::rng::Rng;
+
+/// No world's script is longer than this, in ms.
+const LONGEST: u64 = 240_000;
+
+/// The world of a seed.
+pub fn world(seed: u64) -> Plan {
+    let mut rng = Rng::new(seed);
+    let kind = if rng.one_in(2) { Kind::Engine } else { Kind::World };
+    let mut settings = settings::settings(&mut rng, kind);
+    let nodes = if rng.one_in(2) { 1 } else { 2 + rng.below(3) };
+    settings.thin = rng.one_in(3);
+    let jitter = if settings.latency > 0 && rng.one_in(2) { 1 + settings.latency } else { 0 };
+    let watchers = if kind == Kind::Engine { 1 + rng.below(3) } else { rng.below(3) };
+    let users = 1 + rng.below(4);
+    let mut draft = Draft {
+        kind,
+        settings,
+        nodes: (1..=nodes)
+            .map(|it| NodeDraft { name: format!("N{it}"), up: true, paused: false, cut: false })
+            .collect(),
+        users,
+        watchers: WATCHERS[..watchers]
+            .iter()
+            .map(|name| WatcherDraft {
+                name,
+                watched: Vec::new(),
+                stalled: false,
+                lost: true,
+                node: 0,
+            })
+            .collect(),
+        raws: Vec::new(),
+        devices: Vec::new(),
+        steps: Vec::new(),
+        now: 0,
+        busy_until: 0,
+        conns: 0,
+        down: false,
+        rng,
+    };
+    draft.begin();
+    let many = 4 + draft.rng.below(36);
+    while draft.steps.len() < many && draft.now < LONGEST {
+        draft.pass();
+        draft.any_step();
+    }
+    let until = draft.heal();
+    let scenario = Scenario {
+        case: format!("hunt-{seed}"),
+        title: format!("The world of seed {seed}"),
+        kind,
+        settings: draft.settings,
+        nodes: draft.nodes.into_iter().map(|it| it.name).collect(),
+        steps: draft.steps,
+        until,
+        slack: 1_000,
+        expects: Vec::new(),
+    };
+    Plan { scenario, seed, jitter }
+}
+
+impl Draft {
+    fn begin(&mut self) {
+        for watcher in 0..self.watchers.len() {
+            if !self.rng.one_in(3) {
+                self.watch(watcher);
+            }
+        }
+        for _ in 0..1 + self.rng.below(3) {
+            match self.kind {
+                Kind::Engine => self.connect(),
+                _ => self.open(),
+            }
+        }
+    }
+
+    fn any_step(&mut self) {
+        if self.rng.one_in(3) {
+            self.common_step();
+        } else if self.kind == Kind::Engine {
+            self.raw_step();
+        } else {
+            self.device_step();
+        }
+    }
+
+    /// Steps for both kinds.
+    fn common_step(&mut self) {
+        match self.rng.below(20) {
+            0..=4 => self.mode(),
+            5..=11 => self.watcher_step(),
+            12 => self.revoke(),
+            _ => self.node_step(),
+        }
+    }
+
+    fn mode(&mut self) {
+        use greendot_protocol::Mode;
+        if !self.any_runs() {
+            return;
+        }
+        let modes = [
+            Mode::Auto,
+            Mode::Auto,
+            Mode::Invisible,
+            Mode::Invisible,
+            Mode::Away,
+            Mode::Busy,
+            Mode::Dnd,
+        ];
+        let mode = modes[self.rng.below(modes.len())];
+        let user = self.user();
+        self.step(Verb::Mode { user, mode });
+    }
+
+    fn revoke(&mut self) {
+        if self.any_runs() && self.rng.one_in(2) {
+            let user = self.user();
+            self.step(Verb::Revoke { user });
+        }
+    }
+
+    fn watcher_step(&mut self) {
+        if self.watchers.is_empty() {
+            return;
+        }
+        let watcher = self.rng.below(self.watchers.len());
+        let name = self.watchers[watcher].name.to_owned();
+        match self.rng.below(8) {
+            0..=3 => self.watch(watcher),
+            4 if !self.watchers[watcher].watched.is_empty() => {
+                let many = self.watchers[watcher].watched.len();
+                let user = self.watchers[watcher].watched.remove(self.rng.below(many));
+                self.step(Verb::Unwatch { watcher: name, users: vec![user] });
+            }
+            5 => {
+                self.watchers[watcher].watched.clear();
+                self.watchers[watcher].lost = true;
+                self.step(Verb::Hangup { watcher: name });
+            }
+            _ => {
+                let stalled = !self.watchers[watcher].stalled;
+                self.watchers[watcher].stalled = stalled;
+                self.step(Verb::Stall { watcher: name, stalled });
+            }
+        }
+    }
+
+    /// The watcher watches those of some users that it does not watch yet.
+    fn watch(&mut self, watcher: usize) {
+        let mut users = self.some_users();
+        let row = &mut self.watchers[watcher];
+        users.retain(|it| !row.watched.contains(it));
+        if users.is_empty() {
+            return;
+        }
+        row.watched.extend(users.iter().cloned());
+        self.watch_these(watcher, users);
+    }
+
+    pub(super) fn watch_these(&mut self, watcher: usize, users: Vec<String>) {
+        if self.watchers[watcher].lost {
+            self.watchers[watcher].lost = false;
+            self.watchers[watcher].node = self.some_node();
+        }
+        let node = self.named(self.watchers[watcher].node);
+        let watcher = self.watchers[watcher].name.to_owned();
+        self.step(Verb::Watch { watcher, users, node, token_until: None });
+    }
+}

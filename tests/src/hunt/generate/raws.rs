@@ -1,0 +1,74 @@
+//! Steps of scripted connections.
+
+use super::draft::{Draft, RawDraft, SESSIONS};
+use crate::file::Verb;
+
+impl Draft {
+    pub(super) fn connect(&mut self) {
+        let user = self.user();
+        let passive = self.rng.one_in(15);
+        // A session that is passive stays it: what becomes of one that changes, no rule says.
+        let session = if passive { "p1" } else { SESSIONS[self.rng.below(3)] };
+        self.conns += 1;
+        let conn = format!("c{}", self.conns);
+        let node = self.some_node();
+        self.raws.push(RawDraft { name: conn.clone(), vanished: false, leaving: false, node });
+        let verb = Verb::Connect {
+            user,
+            session: session.to_owned(),
+            conn,
+            node: self.named(node),
+            passive,
+            idle: self.rng.one_in(5),
+            beats: !self.rng.one_in(6),
+            fails: self.rng.one_in(30),
+        };
+        self.step(verb);
+    }
+
+    pub(super) fn raw_step(&mut self) {
+        if self.raws.is_empty() || self.rng.one_in(4) {
+            return self.connect();
+        }
+        let raw = self.rng.below(self.raws.len());
+        let conn = self.raws[raw].name.clone();
+        if self.rng.one_in(8) && self.any_runs() {
+            let user = self.user();
+            let note = ["lunch", "back at 3", ""][self.rng.below(3)].to_owned();
+            return self.step(Verb::Note { user, note });
+        }
+        if self.raws[raw].vanished || self.raws[raw].leaving {
+            // Noticed late, or never.
+            if self.rng.one_in(2) {
+                self.raws.remove(raw);
+                self.step(Verb::Drop { conn });
+            }
+            return;
+        }
+        match self.rng.below(20) {
+            0..=1 => {
+                self.raws[raw].leaving = true;
+                self.step(Verb::Bye { conn });
+            }
+            2..=3 => {
+                self.raws[raw].leaving = true;
+                self.step(Verb::Closing { conn });
+            }
+            4..=7 => {
+                self.raws.remove(raw);
+                self.step(Verb::Drop { conn });
+            }
+            8..=9 => {
+                self.raws[raw].vanished = true;
+                self.step(Verb::Vanish { conn });
+            }
+            10..=12 => {
+                let until = self.until();
+                self.step(Verb::Mute { conn, until });
+            }
+            13 => self.step(Verb::Beat { conn }),
+            14..=16 => self.step(Verb::Idle { conn, idle: true }),
+            _ => self.step(Verb::Idle { conn, idle: false }),
+        }
+    }
+}

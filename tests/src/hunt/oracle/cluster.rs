@@ -1,0 +1,198 @@
+//! Nodes and the shared store, from outside: who can work, and since when.
+
+use super::periods::{Periods, SLACK};
+
+/// How long nodes may take to settle once they are back, in ms: to notice (a store that answers
+/// nothing for 3 s is out of reach, a node shows itself once a second), to register what they hold,
+/// and to refresh their watchers. The rules say "seconds".
+pub(super) const SETTLES: u64 = 8_000;
+
+/// The nodes and, if they have one, their store.
+#[derive(Clone, Debug)]
+pub(super) struct Cluster {
+    pub(super) periods: Periods,
+    /// Whether the nodes share a store; else there is one node, with its users in its own memory.
+    pub(super) shares: bool,
+    /// Whether renewals reach the store as thinly as shipped.
+    pub(super) thin: bool,
+    /// The store answers nothing.
+    pub(super) down: bool,
+    pub(super) nodes: Vec<Node>,
+    /// Since when some node has been able to sweep; none while none can.
+    working_since: Option<u64>,
+    /// When the store was last reached again after nobody could.
+    reached_again: Option<u64>,
+    /// While users not heard from are unknown: when that may be over (rule 12 a).
+    pub(super) warm_until: Option<u64>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Node {
+    pub(super) up: bool,
+    pub(super) paused: bool,
+    pub(super) cut: bool,
+    pub(super) held_until: u64,
+    paused_at: u64,
+    reaches: bool,
+    /// Since when it has been able to work; none while it cannot.
+    working_since: Option<u64>,
+    /// Since when it may not know how things stand; none once it must.
+    pub(super) blurred_since: Option<u64>,
+    /// Whether it has to settle for nothing but the store's loss: then it can ask all the same.
+    only_wiped: bool,
+    /// From when on it has what it takes to settle.
+    calm_from: u64,
+    /// When it was last cut off from the store and is no more.
+    reached_again: Option<u64>,
+    /// Since when it runs and reaches no store.
+    pub(super) blind_since: Option<u64>,
+}
+
+impl Cluster {
+    pub(super) fn new(periods: Periods, shares: bool, thin: bool, nodes: usize) -> Self {
+        let node = Node { up: true, reaches: true, working_since: Some(0), ..Node::default() };
+        Self {
+            periods,
+            shares,
+            thin,
+            down: false,
+            nodes: vec![node; nodes],
+            working_since: Some(0),
+            reached_again: None,
+            warm_until: None,
+        }
+    }
+
+    /// The node stands still, or goes on; tells for how long it stood still.
+    pub(super) fn pause(&mut self, now: u64, node: usize, paused: bool) -> u64 {
+        let row = &mut self.nodes[node];
+        let was = std::mem::replace(&mut row.paused, paused && row.up);
+        if paused && !was {
+            row.paused_at = now;
+        }
+        if was && !paused { now - row.paused_at } else { 0 }
+    }
+
+    /// The store has lost what it held: every node has to settle anew.
+    pub(super) fn wipe(&mut self, now: u64) {
+        self.warm_until = Some(now + self.periods.warmup);
+        for row in self.nodes.iter_mut().filter(|it| it.up && self.shares) {
+            row.only_wiped |= row.blurred_since.is_none();
+            row.blurred_since.get_or_insert(now);
+            row.calm_from = now;
+        }
+    }
+
+    /// Brings what follows from the nodes' states up to date. Called at each change, and whenever
+    /// time may have made one. Tells which nodes have settled by it.
+    pub(super) fn settle(&mut self, now: u64) -> Vec<usize> {
+        let mut settled = Vec::new();
+        for (index, row) in self.nodes.iter_mut().enumerate() {
+            let reaches = !self.shares || !(self.down || row.cut || now < row.held_until);
+            let runs = row.up && !row.paused;
+            if reaches && !row.reaches {
+                row.reached_again = Some(now);
+            }
+            row.reaches = reaches;
+            row.blind_since = (runs && !reaches).then(|| row.blind_since.unwrap_or(now));
+            if !(runs && reaches) {
+                row.working_since = None;
+            } else if row.working_since.is_none() {
+                // Never the run's beginning: what stands from there on never had to settle.
+                row.working_since = Some(now.max(1));
+                row.calm_from = now;
+            }
+            if !row.up || !self.shares {
+                row.blurred_since = None;
+            } else if row.working_since.is_none() || row.working_since == Some(now.max(1)) {
+                row.blurred_since.get_or_insert(now);
+                row.only_wiped = false;
+            } else if row.blurred_since.is_some() && now >= row.calm_from + SETTLES {
+                (row.blurred_since, row.only_wiped) = (None, false);
+                settled.push(index);
+            }
+        }
+        let works = self.nodes.iter().filter_map(|it| it.working_since).min();
+        match (self.working_since, works) {
+            (None, Some(_)) => {
+                self.working_since = Some(now.max(1));
+                self.reached_again = Some(now);
+            }
+            (_, None) => self.working_since = None,
+            _ => {}
+        }
+        settled
+    }
+
+    /// When time alone changes something next.
+    pub(super) fn next_change(&self, now: u64) -> u64 {
+        let mut next = u64::MAX;
+        let mut consider = |at: u64| {
+            if at > now {
+                next = next.min(at);
+            }
+        };
+        for row in &self.nodes {
+            consider(row.held_until);
+            if row.blurred_since.is_some() && row.working_since.is_some() {
+                consider(row.calm_from + SETTLES);
+            }
+        }
+        if let Some(may) = self.warm_until {
+            consider(may);
+            for node in 0..self.nodes.len() {
+                consider(self.swept(may, node).saturating_add(1));
+            }
+        }
+        next
+    }
+
+    /// Whether a node knows how things stand, and what happens at it is known to all.
+    pub(super) fn is_settled(&self, node: usize) -> bool {
+        let row = &self.nodes[node];
+        row.up && !row.paused && row.blurred_since.is_none()
+    }
+
+    /// Whether the store hears at once what happens at a node.
+    pub(super) fn is_heard(&self, node: usize) -> bool {
+        self.is_settled(node) || (self.nodes[node].only_wiped && !self.nodes[node].paused)
+    }
+
+    /// By when a sweep has done what was due at `due` for a session of this node.
+    pub(super) fn swept(&self, due: u64, node: usize) -> u64 {
+        let since = if self.shares { self.working_since } else { self.nodes[node].working_since };
+        let Some(since) = since else { return u64::MAX };
+        // One that has stood still reads for a whole sweep before it ends anything.
+        let back = if since == 0 { 0 } else { since + 2 * self.periods.sweep };
+        (due.saturating_add(self.periods.sweep)).max(back).saturating_add(SLACK)
+    }
+
+    /// Until when nobody need be swept because the store was out of reach (rule 10); `u64::MAX`
+    /// while it is. None stands for a node that is gone.
+    pub(super) fn spared_until(&self, node: Option<usize>) -> u64 {
+        if !self.shares {
+            return 0;
+        }
+        let row = node.map(|it| &self.nodes[it]);
+        if row.is_some_and(|it| it.up && !it.reaches) {
+            return u64::MAX;
+        }
+        let extra = self.periods.ttl + 2 * self.periods.sweep + SETTLES;
+        let own = row.and_then(|it| it.reached_again);
+        own.max(self.reached_again).map_or(0, |at| at + extra)
+    }
+
+    /// When a node's warm-up may be over, and by when it must be; none if it is.
+    pub(super) fn warmth(&self, now: u64, node: usize) -> Option<(u64, u64)> {
+        let may = self.warm_until?;
+        let must = if self.is_settled(node) { self.swept(may, node) } else { u64::MAX };
+        (now <= must).then_some((may, must))
+    }
+
+    /// How much sooner than its lease says a session of a node may end that no other hears of: a
+    /// beat (rule 10), and what its own sign of life may be old.
+    pub(super) fn sooner(&self) -> u64 {
+        self.periods.beat + if self.thin { 1_000 } else { 0 }
+    }
+}

@@ -1,0 +1,85 @@
+//! A connection, as its node must see it: who it speaks for, and what it watches.
+
+use std::collections::VecDeque;
+
+use greendot_protocol::State;
+
+/// A connection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Conn {
+    pub(super) node: usize,
+    /// The device behind it, if it is a client core's.
+    pub(super) device: Option<usize>,
+    /// The watcher or scripted connection behind it; empty for a device.
+    pub(super) name: String,
+    /// Whom it speaks for, once its hello was taken.
+    pub(super) user: Option<usize>,
+    pub(super) session: String,
+    pub(super) generation: u64,
+    pub(super) epoch: Option<u32>,
+    /// Its node still has it open.
+    pub(super) open: bool,
+    /// Its node has closed it.
+    pub(super) is_closing: bool,
+    /// What it was told last of its node's word.
+    pub(super) stale: Option<bool>,
+    /// Its client reads nothing, or is gone: what is sent to it shows nothing.
+    pub(super) stalled: bool,
+    /// Its client has hung up.
+    pub(super) left: bool,
+    pub(super) watches: Vec<Watch>,
+    /// Watch frames that are not answered: (request, serials of its watches, since when).
+    pub(super) requests: Vec<(u32, Vec<u64>, u64)>,
+    /// Whether it has ever watched.
+    pub(super) has_watched: bool,
+    /// When what waits at a node that stands still arrived.
+    pub(super) waiting: VecDeque<u64>,
+    /// What is on the way to the client.
+    pub(super) on_the_way: VecDeque<Parcel>,
+}
+
+/// What a connection was last shown of a user.
+#[derive(Clone, Debug)]
+pub(super) struct Watch {
+    /// Tells it from others under the same number.
+    pub(super) serial: u64,
+    pub(super) number: u32,
+    pub(super) user: usize,
+    /// The connection's own user.
+    pub(super) own: bool,
+    /// The last word; none before the snapshot.
+    pub(super) shown: Option<Shown>,
+    pub(super) version: u32,
+    /// Since when the rules want another one.
+    pub(super) wrong_since: Option<u64>,
+}
+
+/// A state with its note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) state: State,
+    pub(super) note: String,
+}
+
+/// A frame on the way to a client.
+#[derive(Clone, Debug)]
+pub(super) enum Parcel {
+    /// What it says of users.
+    Words(Vec<(usize, Shown)>),
+    /// The answer to a beat.
+    Answer(u8),
+    /// The welcome.
+    Welcome,
+    /// Anything else.
+    Other,
+}
+
+impl Conn {
+    /// Who is behind it, for people.
+    pub(super) fn owner(&self) -> String {
+        match self.device {
+            Some(device) => format!("device {device}"),
+            None => self.name.clone(),
+        }
+    }
+}

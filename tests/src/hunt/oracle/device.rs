@@ -1,0 +1,118 @@
+//! A device: what its app must be shown, going by what reached it.
+
+use greendot_client::core::LinkState;
+
+use super::conn::Shown;
+
+/// A device and the page on it.
+#[derive(Clone, Debug)]
+pub(super) struct Device {
+    pub(super) name: String,
+    pub(super) gone: bool,
+    pub(super) frozen: bool,
+    pub(super) asleep: bool,
+    pub(super) cached: bool,
+    pub(super) offline: bool,
+    pub(super) blackholed: bool,
+    pub(super) hidden: bool,
+    pub(super) link: LinkState,
+    /// Since when the link is in this state, in time awake.
+    pub(super) link_since: u64,
+    /// The connection that brought something last.
+    pub(super) conn: Option<usize>,
+    /// Whether that connection was welcomed.
+    pub(super) welcomed: bool,
+    /// The parts of the app, in the order of their numbers.
+    pub(super) parts: Vec<String>,
+    pub(super) interests: Vec<Interest>,
+    /// By user.
+    pub(super) words: Vec<Word>,
+    /// Time awake up to `counted`.
+    awake: u64,
+    counted: u64,
+    /// When the link was last known to be good, in time awake.
+    pub(super) good: u64,
+    /// When it was last woken, in ms of the run.
+    pub(super) woken: u64,
+    /// When it said something last, in ms of the run.
+    pub(super) said: u64,
+    /// The last beat on this connection: its number, when, and whether it was answered.
+    pub(super) beat: Option<(u8, u64, bool)>,
+    /// When it was told last that a connection has ended, and with what code.
+    pub(super) lost: Option<(u64, u16)>,
+}
+
+/// A part of the app that watches a user.
+#[derive(Clone, Debug)]
+pub(super) struct Interest {
+    pub(super) part: String,
+    pub(super) user: usize,
+    pub(super) times: u32,
+    /// What it was told last.
+    pub(super) told: Option<Shown>,
+}
+
+/// What the engine last said of a user to this page.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Word {
+    pub(super) shown: Option<Shown>,
+    /// The row may have been let go meanwhile: showing nothing yet is right too.
+    pub(super) loose: bool,
+    /// Since when what is shown is not what a right engine would show.
+    pub(super) wrong_since: Option<u64>,
+}
+
+impl Device {
+    pub(super) fn new(name: &str, now: u64) -> Self {
+        Self {
+            name: name.into(),
+            gone: false,
+            frozen: false,
+            asleep: false,
+            cached: false,
+            offline: false,
+            blackholed: false,
+            hidden: false,
+            link: LinkState::Closed,
+            link_since: 0,
+            conn: None,
+            welcomed: false,
+            parts: Vec::new(),
+            interests: Vec::new(),
+            words: Vec::new(),
+            awake: 0,
+            counted: now,
+            good: 0,
+            woken: now,
+            said: now,
+            beat: None,
+            lost: None,
+        }
+    }
+
+    /// Whether its page's code runs.
+    pub(super) fn runs(&self) -> bool {
+        !(self.gone || self.frozen || self.asleep || self.cached)
+    }
+
+    /// Time awake, in ms.
+    pub(super) fn awake_at(&mut self, now: u64) -> u64 {
+        if self.runs() {
+            self.awake += now - self.counted;
+        }
+        self.counted = now;
+        self.awake
+    }
+
+    pub(super) fn word(&mut self, user: usize) -> &mut Word {
+        if user >= self.words.len() {
+            self.words.resize_with(user + 1, Word::default);
+        }
+        &mut self.words[user]
+    }
+
+    /// Whether any part watches the user.
+    pub(super) fn watches(&self, user: usize) -> bool {
+        self.interests.iter().any(|it| it.user == user)
+    }
+}

@@ -1,0 +1,380 @@
+//! What reaches a node: hellos, frames, pongs and ends, and what follows from each.
+
+use greendot_protocol::binary::decode_client;
+use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello};
+
+use super::conn::Watch;
+use super::session::{Leaving, Session, When};
+use super::states::Flags;
+use super::{Due, Found, Kind, Oracle};
+
+impl Oracle<'_> {
+    /// A frame has arrived and is not read: it counts from now on (rule 1).
+    pub(super) fn frame_waits(&mut self, conn: usize, bytes: &[u8]) {
+        let now = self.now;
+        self.conns[conn].waiting.push_back(now);
+        if self.conns[conn].user.is_some() {
+            self.life_waits(conn);
+            return;
+        }
+        // A connect that has arrived in time keeps the session, once it is read.
+        if let Ok(Some(ClientFrame::Hello(hello))) = decode_client(bytes) {
+            let user = self.user(user_of(hello.token));
+            let cluster = &self.cluster;
+            if let Some(session) = self.users[user].session(hello.session)
+                && now < session.may_end(cluster)
+            {
+                session.awaited = true;
+                self.derive(user);
+            }
+        }
+    }
+
+    pub(super) fn pong_waits(&mut self, conn: usize) {
+        self.conns[conn].waiting.push_back(self.now);
+        self.life_waits(conn);
+    }
+
+    fn life_waits(&mut self, conn: usize) {
+        let now = self.now;
+        let Some(user) = self.conns[conn].user else { return };
+        if let Some(session) = self.users[user].session_on(conn) {
+            session.heard.arrived = now;
+            self.derive(user);
+        }
+    }
+
+    /// When what is read now arrived.
+    fn arrival(&mut self, conn: usize) -> When {
+        let now = self.now;
+        let arrived = self.conns[conn].waiting.pop_front().unwrap_or(now);
+        When { arrived, read: now }
+    }
+
+    pub(super) fn pong(&mut self, conn: usize) {
+        let when = self.arrival(conn);
+        let Some(user) = self.conns[conn].user else { return };
+        let heard = self.cluster.is_heard(self.conns[conn].node);
+        let Some(session) = self.users[user].session_on(conn) else { return };
+        // Whether a pong counts while the page has said that it goes away is left open.
+        if session.leaving == Leaving::No {
+            session.hear(when, heard);
+        }
+        session.heard.read = when.read;
+        if !session.passive {
+            // Last seen is the time of frames; that of a pong is no lie either.
+            self.users[user].hear_at_most(when.read);
+        }
+        self.derive(user);
+    }
+
+    pub(super) fn frame(&mut self, conn: usize, bytes: &[u8]) {
+        let when = self.arrival(conn);
+        let Ok(Some(frame)) = decode_client(bytes) else { return };
+        match (self.conns[conn].user, frame) {
+            (None, ClientFrame::Hello(hello)) => self.hello(conn, when, &hello),
+            (None, _) => {}
+            (Some(user), frame) => self.said(conn, user, when, &frame),
+        }
+    }
+
+    fn said(&mut self, conn: usize, user: usize, when: When, frame: &ClientFrame<'_>) {
+        let (now, node) = (self.now, self.conns[conn].node);
+        let cluster = &self.cluster;
+        let heard = cluster.is_heard(node);
+        let Some(session) = self.users[user].session_on(conn) else {
+            // It speaks for no session any more: nothing it says has any effect (rule 4). Its node
+            // may not know yet.
+            return self.watching(conn, frame);
+        };
+        session.hear(when, heard);
+        if session.leaving != Leaving::No {
+            session.told = session.flags(now, cluster);
+            session.leaving = Leaving::No;
+            session.looked_for = now;
+        }
+        match frame {
+            ClientFrame::Beat(Beat { input_age_secs: Some(secs), .. }) => {
+                let input = now.saturating_sub(u64::from(*secs) * 1000);
+                let before = session.flags(now, cluster);
+                session.input = session.input.max(Some(input));
+                session.looked_for = now;
+                if !cluster.is_settled(node) {
+                    session.vague = session.vague.union(before);
+                }
+            }
+            ClientFrame::Idle => session.tell(now, Flags::IDLE, cluster),
+            ClientFrame::Active => {
+                session.tell(now, Flags::ACTIVE, cluster);
+                session.input = Some(now);
+                session.looked_for = now;
+            }
+            ClientFrame::Closing => session.linger(when, cluster),
+            _ => {}
+        }
+        if !session.passive {
+            let arrived = self.told_as_heard(when.arrived);
+            self.users[user].hear(arrived, when.read, heard);
+        }
+        let by = (!heard).then_some(node);
+        match frame {
+            ClientFrame::Bye => {
+                self.must_close(conn, 1000, None);
+                self.session_is_over(conn, user);
+            }
+            ClientFrame::Mode(mode) => self.users[user].choose(now, *mode, by),
+            ClientFrame::Note(note) => self.users[user].set_note(now, note),
+            _ => self.watching(conn, frame),
+        }
+        self.derive(user);
+        self.shifted = true;
+    }
+
+    /// Of a covered session it is only known that it was heard shortly before (thin renewals).
+    fn told_as_heard(&self, arrived: u64) -> u64 {
+        if self.cluster.thin { arrived.saturating_sub(self.cluster.sooner()) } else { arrived }
+    }
+
+    fn watching(&mut self, conn: usize, frame: &ClientFrame<'_>) {
+        let now = self.now;
+        if self.conns[conn].is_closing {
+            return;
+        }
+        match frame {
+            ClientFrame::Watch { request, users } => {
+                let serials = users.iter().map(|it| self.watch(conn, it.number, it.user)).collect();
+                self.conns[conn].requests.push((*request, serials, now));
+                self.conns[conn].has_watched = true;
+                self.raise_alarm(now);
+            }
+            ClientFrame::Unwatch { numbers } => {
+                self.conns[conn].watches.retain(|it| !numbers.contains(&it.number));
+            }
+            _ => {}
+        }
+    }
+
+    fn watch(&mut self, conn: usize, number: u32, name: &str) -> u64 {
+        let user = self.user(name);
+        self.serial += 1;
+        let serial = self.serial;
+        let row = &mut self.conns[conn];
+        let own = row.user == Some(user);
+        row.watches.retain(|it| it.number != number);
+        row.watches.push(Watch {
+            serial,
+            number,
+            user,
+            own,
+            shown: None,
+            version: 0,
+            wrong_since: None,
+        });
+        serial
+    }
+
+    /// A hello is read.
+    fn hello(&mut self, conn: usize, when: When, hello: &Hello<'_>) {
+        if hello.token.ends_with("|throws") {
+            return;
+        }
+        let (now, node) = (self.now, self.conns[conn].node);
+        let user = self.user(user_of(hello.token));
+        let heard = self.cluster.is_heard(node);
+        let unsure_by = (!heard).then_some(conn);
+        self.conns[conn].session = hello.session.to_owned();
+        if self.users[user].revoked {
+            if self.cluster.shares {
+                // Known once the store is asked.
+                self.conns[conn].user = Some(user);
+                self.must_close(conn, CloseCode::Revoked.number(), unsure_by);
+            }
+            return;
+        }
+        self.conns[conn].user = Some(user);
+        if let Some(choice) = hello.mode {
+            self.users[user].weigh(now, choice, (!heard).then_some(node));
+        }
+        let said = hello.idle.map(|idle| if idle { Flags::IDLE } else { Flags::ACTIVE });
+        let cluster = &self.cluster;
+        let before = self.users[user].session(hello.session).map(|session| {
+            let fresh = now >= session.may_end(cluster);
+            (session.flags(now, cluster), fresh, session.conn)
+        });
+        let (carried, fresh, old) = before.unwrap_or((Flags::ACTIVE, true, None));
+        let told = match said {
+            Some(flags) => flags,
+            None if fresh => carried.union(Flags::ACTIVE),
+            None => carried,
+        };
+        let idle_after = hello.idle_after_secs.map(|it| u64::from(it) * 1000);
+        let age = hello.input_age_secs.map(|it| u64::from(it) * 1000);
+        let session = Session {
+            name: hello.session.to_owned(),
+            passive: hello.passive,
+            node,
+            conn: Some(conn),
+            heard: when,
+            known: when.arrived,
+            told,
+            vague: if heard { Flags::NONE } else { carried },
+            input: age.map(|age| now.saturating_sub(age)),
+            idle_after: idle_after.unwrap_or(cluster.periods.idle_after),
+            looked_for: now,
+            leaving: Leaving::No,
+            awaited: false,
+            certain_from: if heard { now } else { u64::MAX },
+            orphan: false,
+        };
+        self.users[user].sessions.retain(|it| it.name != hello.session);
+        self.users[user].sessions.push(session);
+        if !hello.passive {
+            let arrived = self.told_as_heard(when.arrived);
+            self.users[user].hear(arrived, when.read, heard);
+        }
+        if let Some(old) = old.filter(|&it| self.conns[it].open) {
+            self.must_close(old, CloseCode::Replaced.number(), unsure_by);
+        }
+        self.derive(user);
+        self.shifted = true;
+    }
+
+    /// The node sees the connection end: the session lingers, if it is still on it (rule 3).
+    pub(super) fn ended(&mut self, conn: usize) {
+        let when = self.arrival(conn);
+        let row = &mut self.conns[conn];
+        row.open = false;
+        row.watches.clear();
+        row.requests.clear();
+        let Some(user) = row.user else { return };
+        self.place_is_lost(conn);
+        let cluster = &self.cluster;
+        if let Some(session) = self.users[user].session_on(conn) {
+            session.conn = None;
+            session.linger(when, cluster);
+            self.derive(user);
+        }
+    }
+
+    /// The session on this connection has ended. Where its node cannot say so, it may be taken to
+    /// be there for a while.
+    pub(super) fn session_is_over(&mut self, conn: usize, user: usize) {
+        self.place_is_lost(conn);
+        let (now, cluster) = (self.now, &self.cluster);
+        let Some(session) = self.users[user].session_on(conn) else { return };
+        session.conn = None;
+        if cluster.is_settled(session.node) {
+            session.name.clear();
+            self.users[user].sessions.retain(|it| !it.name.is_empty());
+        } else {
+            session.leaving = Leaving::Gone(now, session.flags(now, cluster));
+        }
+        self.derive(user);
+        self.shifted = true;
+    }
+
+    /// A connection that was to take another's place is over before every node knew of it: which
+    /// of the two counts, no rule says.
+    pub(super) fn place_is_lost(&mut self, conn: usize) {
+        for place in 0..self.to_close.len() {
+            let due = self.to_close[place];
+            let (old, new) = (&self.conns[due.conn], &self.conns[conn]);
+            let same = old.user == new.user && old.session == new.session;
+            let unsettled = !self.cluster.is_settled(old.node) || due.unsure_by == Some(conn);
+            if same
+                && unsettled
+                && due.conn != conn
+                && old.open
+                && let Some(user) = new.user
+            {
+                self.users[user].murky = true;
+            }
+        }
+    }
+
+    pub(super) fn must_close(&mut self, conn: usize, code: u16, unsure_by: Option<usize>) {
+        self.to_close.push(Due { conn, code, since: self.now, unsure_by });
+    }
+
+    /// A connection that was to be closed, and is not?
+    pub(super) fn check_closings(&mut self) -> Found {
+        let now = self.now;
+        let mut place = 0;
+        while let Some(due) = self.to_close.get_mut(place) {
+            let row = &self.conns[due.conn];
+            let by_node = due.unsure_by.map(|it| self.conns[it].node);
+            let murky = row.user.is_some_and(|it| self.users[it].murky);
+            if !row.open || murky {
+                self.to_close.remove(place);
+                continue;
+            }
+            if !self.cluster.is_settled(row.node)
+                || by_node.is_some_and(|it| !self.cluster.is_settled(it))
+            {
+                due.since = now;
+            } else if now > due.since {
+                let (conn, code) = (due.conn, due.code);
+                let text =
+                    format!("connection {conn} of {} is not closed with {code}", row.owner());
+                return self.complain(Kind::NotReplaced, text);
+            }
+            place += 1;
+        }
+        Ok(())
+    }
+
+    /// The node closes a connection: there must be a cause.
+    pub(super) fn closes(&mut self, conn: usize, code: u16) -> Found {
+        let mut due = self.to_close.iter();
+        let expected =
+            due.position(|it| it.conn == conn && (it.code == code || it.unsure_by.is_some()));
+        let row = &mut self.conns[conn];
+        row.watches.clear();
+        row.requests.clear();
+        row.has_watched = false;
+        row.is_closing = true;
+        if let Some(place) = expected {
+            self.to_close.remove(place);
+            return Ok(());
+        }
+        self.lease_ended(conn, code)
+    }
+
+    /// The only other cause: the session's time is over.
+    fn lease_ended(&mut self, conn: usize, code: u16) -> Found {
+        let (now, cluster) = (self.now, &self.cluster);
+        let text = format!("connection {conn} of {} with {code}", self.conns[conn].owner());
+        let due = self.to_close.iter().any(|it| it.conn == conn);
+        let Some(user) = self.conns[conn].user else {
+            return self.complain(Kind::ClosedWithoutCause, text);
+        };
+        let it = &self.users[user];
+        // Of several reasons to close it any may come first.
+        if it.murky || (due && (it.revoked || !cluster.is_settled(self.conns[conn].node))) {
+            self.to_close.retain(|it| it.conn != conn);
+            return Ok(());
+        }
+        let Some(session) = self.users[user].session_on(conn) else {
+            return self.complain(Kind::ClosedWithoutCause, text);
+        };
+        let may = session.may_close(cluster);
+        if code != CloseCode::Ended.number() || now < may {
+            let text = format!("{text}; allowed from {may} ms on");
+            return self.complain(Kind::ClosedWithoutCause, text);
+        }
+        if cluster.periods.expiry_grace > 0 && session.leaving == Leaving::No {
+            session.leaving = Leaving::Expired(session.flags(now, cluster));
+            session.conn = None;
+            self.derive(user);
+            self.shifted = true;
+        } else {
+            self.session_is_over(conn, user);
+        }
+        Ok(())
+    }
+}
+
+/// Whom the harness's tokens name.
+fn user_of(token: &str) -> &str {
+    token.split_once('|').map_or(token, |it| it.0)
+}

@@ -1,0 +1,287 @@
+//! An oracle that knows the rules and nothing of the cores.
+//!
+//! It is shown what crosses the edges of nodes and clients ([`Edge`]), keeps its own account of
+//! what the rules then allow, and complains of the first thing that they do not. Where the rules
+//! leave a choice (a sweep's moment, a frame that waited unread), every outcome is allowed.
+
+mod cluster;
+mod complaint;
+mod conn;
+mod device;
+mod devices;
+mod frames;
+mod periods;
+mod quiet;
+mod session;
+mod states;
+mod steps;
+mod user;
+mod views;
+mod watching;
+mod weigh;
+mod words;
+
+use greendot_protocol::State;
+
+use self::cluster::Cluster;
+pub use self::complaint::{Complaint, Kind, Place};
+use self::conn::Conn;
+use self::device::Device;
+use self::periods::{Periods, SLACK};
+use self::states::States;
+use self::user::User;
+use crate::file::Scenario;
+use crate::world::{Edge, Edges, Owner, World};
+
+/// What a rule check found.
+type Found = Result<(), Complaint>;
+
+/// The oracle of one run.
+#[derive(Debug)]
+pub struct Oracle<'a> {
+    scenario: &'a Scenario,
+    now: u64,
+    cluster: Cluster,
+    users: Vec<User>,
+    conns: Vec<Conn>,
+    devices: Vec<Device>,
+    serial: u64,
+    /// Watchers that read nothing.
+    stalled: Vec<String>,
+    /// Connections that are to be closed.
+    to_close: Vec<Due>,
+    /// By user: the changes that applications were told of.
+    turned: Vec<Turns>,
+    /// A node that drains: it is gone after what it says in this turn.
+    drained: Option<usize>,
+    /// Whether a node was ever kept from telling its application in order.
+    disordered: bool,
+    /// When time alone changes something about the nodes next.
+    next_settling: u64,
+    /// When something that is wrong now will have been wrong for too long.
+    alarm: u64,
+    /// When the devices are looked at again, whatever happens.
+    round: u64,
+    /// Whether anyone's possible states changed in this turn.
+    shifted: bool,
+}
+
+/// A connection that is to be closed.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    conn: usize,
+    code: u16,
+    since: u64,
+    /// The connection that takes its place, if every node cannot yet know of it.
+    unsure_by: Option<usize>,
+}
+
+/// What applications were told of a user.
+#[derive(Clone, Debug, Default)]
+struct Turns {
+    state: State,
+    note: String,
+    versions: Vec<u32>,
+}
+
+/// The devices are looked at at least so often, in ms.
+const ROUND: u64 = 500;
+
+impl<'a> Oracle<'a> {
+    /// An oracle for a run of this scenario over a network whose delays vary by up to `jitter` ms.
+    /// `shares`: whether the nodes work with a shared store.
+    pub fn new(scenario: &'a Scenario, jitter: u64, shares: bool) -> Self {
+        let settings = &scenario.settings;
+        let periods = Periods::new(settings, jitter);
+        Self {
+            scenario,
+            now: 0,
+            cluster: Cluster::new(periods, shares, settings.thin, scenario.nodes.len()),
+            users: Vec::new(),
+            conns: Vec::new(),
+            devices: Vec::new(),
+            serial: 0,
+            stalled: Vec::new(),
+            to_close: Vec::new(),
+            turned: Vec::new(),
+            drained: None,
+            disordered: false,
+            next_settling: u64::MAX,
+            alarm: u64::MAX,
+            round: 0,
+            shifted: false,
+        }
+    }
+
+    /// Looks at what happened in a turn.
+    ///
+    /// # Errors
+    ///
+    /// At the first thing that breaks a rule.
+    pub fn look(&mut self, world: &World<'_>, edges: &Edges) -> Found {
+        if world.now() > self.now {
+            self.now = world.now();
+            self.pass_time()?;
+        }
+        let mut scripted = false;
+        for edge in edges.iter() {
+            scripted |= matches!(edge, Edge::Step(_));
+            self.edge(world, edges, edge, scripted)?;
+        }
+        if let Some(node) = self.drained.take() {
+            self.kill(node);
+        }
+        if self.shifted {
+            self.shifted = false;
+            self.recheck_watches();
+        }
+        if self.now >= self.alarm {
+            self.sound_alarm()?;
+        }
+        let round = self.now >= self.round;
+        if round {
+            self.round = self.now + ROUND;
+        }
+        if round || !edges.is_empty() {
+            self.look_at_devices(world, round)?;
+        }
+        Ok(())
+    }
+
+    /// What changes by time alone.
+    fn pass_time(&mut self) -> Found {
+        if self.now >= self.next_settling {
+            self.settle_nodes();
+        }
+        for user in 0..self.users.len() {
+            if self.users[user].next_change <= self.now {
+                self.derive(user);
+            }
+        }
+        self.check_closings()
+    }
+
+    /// The nodes are other than before.
+    fn settle_nodes(&mut self) {
+        let settled = self.cluster.settle(self.now);
+        for &node in &settled {
+            for user in &mut self.users {
+                user.settle(self.now, node);
+            }
+        }
+        self.next_settling = self.cluster.next_change(self.now);
+        for user in 0..self.users.len() {
+            self.derive(user);
+        }
+        self.shifted = true;
+    }
+
+    fn edge(&mut self, world: &World<'_>, edges: &Edges, edge: Edge, scripted: bool) -> Found {
+        let now = self.now;
+        match edge {
+            Edge::Step(index) => self.step(index),
+            Edge::Dialled { conn } => self.dialled(world, conn),
+            Edge::FrameWaits { conn, bytes } => self.frame_waits(conn, edges.bytes(bytes)),
+            Edge::PongWaits { conn } => self.pong_waits(conn),
+            Edge::EndWaits { conn } => self.conns[conn].waiting.push_back(now),
+            Edge::Frame { conn, bytes } => self.frame(conn, edges.bytes(bytes)),
+            Edge::Pong { conn } => self.pong(conn),
+            Edge::Taken { .. } => {}
+            Edge::Refused { conn, .. } => self.conns[conn].open = false,
+            Edge::Ended { conn } => self.ended(conn),
+            Edge::Closes { conn, code } => return self.closes(conn, code),
+            Edge::Sent { conn, bytes } => return self.sent(conn, edges.bytes(bytes)),
+            Edge::Turned { user, state, version, note, .. } => {
+                let (user, note) = (edges.text(user), edges.text(note));
+                return self.turned(user, state, version, note);
+            }
+            Edge::Got { conn, lost } => self.got(conn, lost),
+            Edge::Lost { conn, code } => self.lost(conn, code),
+            Edge::Says { device, beat } => self.says(device, beat),
+            Edge::Told { device, part, user, state, note } => {
+                let (user, note) = (edges.text(user), edges.text(note));
+                return self.told(device, part, user, state, note);
+            }
+            Edge::Link { device, state } => return self.link(device, state, scripted),
+        }
+        Ok(())
+    }
+
+    fn dialled(&mut self, world: &World<'_>, conn: usize) {
+        let row = world.conn(conn);
+        let (device, name) = match row.owner() {
+            Owner::Device(device, _) => (Some(*device), String::new()),
+            Owner::Raw(name) | Owner::Viewer(name) => (None, name.clone()),
+        };
+        debug_assert_eq!(conn, self.conns.len());
+        let stalled = matches!(row.owner(), Owner::Viewer(_)) && self.stalled.contains(&name);
+        let node = row.node();
+        self.conns.push(Conn { node, device, name, stalled, open: true, ..Conn::default() });
+        if let Some(device) = device {
+            let device = &mut self.devices[device];
+            device.conn = Some(conn);
+            device.welcomed = false;
+            device.beat = None;
+        }
+    }
+
+    fn user(&mut self, name: &str) -> usize {
+        match self.users.iter().position(|it| it.name == name) {
+            Some(user) => user,
+            None => {
+                self.users.push(User::new(name));
+                let user = self.users.len() - 1;
+                self.derive(user);
+                user
+            }
+        }
+    }
+
+    /// Works out anew what may be shown of a user.
+    fn derive(&mut self, user: usize) {
+        self.shifted |= self.users[user].derive(self.now, &self.cluster);
+    }
+
+    /// What a node may show of a user.
+    fn allowed(&self, node: usize, user: usize, own: bool) -> States {
+        let warmth = self.cluster.warmth(self.now, node);
+        self.users[user].shown(own, self.now, self.behind_since(node), warmth)
+    }
+
+    /// Since when a node's knowledge may be old: with a shared store, news takes a turn at least.
+    fn behind_since(&self, node: usize) -> Option<u64> {
+        let cluster = &self.cluster;
+        let row = &cluster.nodes[node];
+        cluster.shares.then(|| row.blurred_since.unwrap_or(self.now))
+    }
+
+    /// Whether a node may show this note with this state of a user.
+    fn allows_note(&self, node: usize, user: usize, state: State, note: &str) -> bool {
+        let user = &self.users[user];
+        match state {
+            State::Offline | State::Unknown => note.is_empty(),
+            _ if user.murky => true,
+            _ => match self.behind_since(node) {
+                None => user.note() == note,
+                Some(since) => user.had_note(note, since),
+            },
+        }
+    }
+
+    fn raise_alarm(&mut self, at: u64) {
+        self.alarm = self.alarm.min(at);
+    }
+
+    fn complain<T>(&self, kind: Kind, text: impl Into<String>) -> Result<T, Complaint> {
+        self.complain_at(kind, text, Place::Nowhere)
+    }
+
+    fn complain_at<T>(
+        &self,
+        kind: Kind,
+        text: impl Into<String>,
+        place: Place,
+    ) -> Result<T, Complaint> {
+        Err(Complaint { kind, at: self.now, text: text.into(), place })
+    }
+}

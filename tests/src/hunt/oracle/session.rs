@@ -1,0 +1,181 @@
+//! A session, as far as the rules tell: from when it may have ended, by when it must have.
+
+use super::cluster::Cluster;
+use super::states::Flags;
+
+/// A time that is known as far as a frame that waited unread leaves it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct When {
+    /// When it arrived.
+    pub(super) arrived: u64,
+    /// When it was read.
+    pub(super) read: u64,
+}
+
+/// A session that is live or lingering, or may be.
+#[derive(Clone, Debug)]
+pub(super) struct Session {
+    pub(super) name: String,
+    pub(super) passive: bool,
+    pub(super) node: usize,
+    /// The connection of its newest generation, while it stands.
+    pub(super) conn: Option<usize>,
+    /// The last frame or pong.
+    pub(super) heard: When,
+    /// The last frame or pong of which every node knows.
+    pub(super) known: u64,
+    /// What it was told to be.
+    pub(super) told: Flags,
+    /// What it may still be taken for elsewhere.
+    pub(super) vague: Flags,
+    /// The last input, if it was told.
+    pub(super) input: Option<u64>,
+    /// After how long without input it counts as idle; 0: never.
+    pub(super) idle_after: u64,
+    /// Since when the engine looks for idleness.
+    pub(super) looked_for: u64,
+    pub(super) leaving: Leaving,
+    /// A connect for it has arrived in time and waits unread.
+    pub(super) awaited: bool,
+    /// Before this not every node knows of it.
+    pub(super) certain_from: u64,
+    /// Its node is gone.
+    pub(super) orphan: bool,
+}
+
+/// How a session is about to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaving {
+    /// It is not.
+    No,
+    /// It lingers since then (rule 3), with the flag it had.
+    Lingers(When, Flags),
+    /// Its lease has run out, and `expiry_grace` runs (rule 2).
+    Expired(Flags),
+    /// It has ended at its node then, but not every node may know.
+    Gone(u64, Flags),
+}
+
+impl Session {
+    /// From when on it may have ended.
+    pub(super) fn may_end(&self, cluster: &Cluster) -> u64 {
+        let periods = &cluster.periods;
+        let lease = self.heard.arrived + periods.ttl;
+        let ends = match self.leaving {
+            _ if self.awaited => u64::MAX,
+            Leaving::Lingers(since, _) => lease.min(since.arrived + periods.grace),
+            Leaving::No | Leaving::Expired(_) => lease + periods.expiry_grace,
+            Leaving::Gone(at, _) => at,
+        };
+        let alone = cluster.nodes.len() == 1;
+        if !self.orphan && (alone || cluster.is_settled(self.node)) {
+            return ends;
+        }
+        // The others go by what they heard last, and by its node's lease (rule 10).
+        ends.min((self.known + periods.ttl).saturating_sub(cluster.sooner()))
+    }
+
+    /// From when on its connection may be closed because it has ended.
+    pub(super) fn may_close(&self, cluster: &Cluster) -> u64 {
+        self.may_end(cluster).min(self.heard.arrived + cluster.periods.ttl)
+    }
+
+    /// Whether every node must take it to be there.
+    pub(super) fn is_certain(&self, now: u64, cluster: &Cluster) -> bool {
+        now >= self.certain_from && now < self.may_end(cluster)
+    }
+
+    /// By when it must have ended.
+    pub(super) fn must_end(&self, cluster: &Cluster) -> u64 {
+        let periods = &cluster.periods;
+        let lease = self.heard.read + periods.ttl;
+        let swept = |due| cluster.swept(due, self.node);
+        let ends = match self.leaving {
+            Leaving::Lingers(since, _) => swept(lease.min(since.read + periods.grace)),
+            Leaving::Gone(at, _) => swept(at),
+            Leaving::No | Leaving::Expired(_) if periods.expiry_grace == 0 => swept(lease),
+            _ => {
+                let extra = lease + periods.expiry_grace;
+                swept(extra.max(swept(lease).min(extra + periods.sweep)))
+            }
+        };
+        ends.max(cluster.spared_until((!self.orphan).then_some(self.node)))
+    }
+
+    /// When the person has been away for long enough, if that is looked for.
+    fn idle_at(&self) -> Option<u64> {
+        let input = self.input.filter(|_| self.idle_after > 0 && self.told.active)?;
+        Some(input + self.idle_after)
+    }
+
+    /// By when its node must have found it idle, if time has made it so.
+    fn idle_by(&self, at: u64, cluster: &Cluster) -> u64 {
+        if self.orphan || !cluster.is_settled(self.node) {
+            return u64::MAX;
+        }
+        cluster.swept(at.max(self.looked_for), self.node)
+    }
+
+    /// What its flag may be now.
+    pub(super) fn flags(&self, now: u64, cluster: &Cluster) -> Flags {
+        let flags = match (self.leaving, self.idle_at()) {
+            (Leaving::Lingers(_, frozen) | Leaving::Expired(frozen), _) => frozen,
+            (Leaving::Gone(_, frozen), _) => frozen,
+            (Leaving::No, None) => self.told,
+            (Leaving::No, Some(at)) => Flags {
+                active: self.told.active && now <= self.idle_by(at, cluster),
+                idle: self.told.idle || now >= at,
+            },
+        };
+        flags.union(self.vague)
+    }
+
+    /// When what is known of it changes next by time alone.
+    pub(super) fn next_change(&self, now: u64, cluster: &Cluster) -> u64 {
+        let mut next = u64::MAX;
+        let mut consider = |at: u64| {
+            if at > now {
+                next = next.min(at);
+            }
+        };
+        consider(self.certain_from);
+        consider(self.may_end(cluster));
+        consider(self.must_end(cluster).saturating_add(1));
+        if let (Some(at), Leaving::No) = (self.idle_at(), self.leaving) {
+            consider(at);
+            consider(self.idle_by(at, cluster).saturating_add(1));
+        }
+        next
+    }
+
+    /// It lingers from now on, unless it does already.
+    pub(super) fn linger(&mut self, since: When, cluster: &Cluster) {
+        if self.leaving == Leaving::No {
+            self.leaving = Leaving::Lingers(since, self.flags(since.read, cluster));
+        }
+    }
+
+    /// It has another flag; elsewhere it may still have the old one for a while.
+    pub(super) fn tell(&mut self, now: u64, flags: Flags, cluster: &Cluster) {
+        if !cluster.is_settled(self.node) {
+            self.vague = self.flags(now, cluster);
+        }
+        self.told = flags;
+    }
+
+    /// A frame or pong of its newest generation; `known` if every node hears of it.
+    pub(super) fn hear(&mut self, when: When, known: bool) {
+        self.heard.arrived = self.heard.arrived.max(when.arrived);
+        self.heard.read = when.read;
+        if known {
+            self.known = self.heard.arrived;
+        }
+    }
+
+    /// Its node knows how things stand, and everybody knows what it holds.
+    pub(super) fn settle(&mut self, now: u64) {
+        self.known = self.heard.arrived;
+        self.vague = Flags::NONE;
+        self.certain_from = self.certain_from.min(now);
+    }
+}

@@ -1,0 +1,338 @@
+//! A user: what others may be shown, going by the rules.
+
+use greendot_protocol::{Mode, ModeChoice, State};
+
+use super::cluster::Cluster;
+use super::session::Session;
+use super::states::States;
+
+/// A user, as far as what crossed the edges tells.
+#[derive(Clone, Debug)]
+pub(super) struct User {
+    pub(super) name: String,
+    pub(super) sessions: Vec<Session>,
+    pub(super) mode: Mode,
+    /// Other modes that nodes may still go by, and the node that is to put that right.
+    pub(super) other_modes: Vec<Mode>,
+    pub(super) put_right_by: Option<usize>,
+    revision: u32,
+    /// Whether the mode was chosen since the store was last lost.
+    chosen: bool,
+    /// Whether the store was lost since the mode was chosen.
+    lost: bool,
+    /// The notes so far, each with when it began to be the one.
+    notes: Vec<(u64, String)>,
+    pub(super) revoked: bool,
+    /// What becomes of the user is beyond what the rules say.
+    pub(super) murky: bool,
+    pub(super) seen: Seen,
+    /// Whether the user may have been visible in this epoch, and whether it must have been.
+    heard: (bool, bool),
+    /// What others may be shown, and the user's own sessions; each with since when.
+    history: Vec<(u64, States, States)>,
+    /// When that changes next by time alone.
+    pub(super) next_change: u64,
+}
+
+/// When the user was last seen (rule 9).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    /// At least: since when that has been so, and what.
+    least: Option<(u64, u64)>,
+    /// At least, before that.
+    least_before: Option<u64>,
+    /// At most.
+    pub(super) most: Option<u64>,
+    /// The last frame heard while the user was hidden; it may count once the user shows again.
+    hidden: Option<u64>,
+    /// The latest that anyone was told.
+    pub(super) told: Option<u64>,
+}
+
+impl Seen {
+    /// Somebody was heard at `at`, as of `now`.
+    fn at_least(&mut self, now: u64, at: u64) {
+        let (since, least) = self.least.unwrap_or((0, 0));
+        if self.least.is_some() && at <= least {
+            return;
+        }
+        if since < now {
+            self.least_before = self.least.map(|it| it.1);
+        }
+        self.least = Some((now, at));
+    }
+
+    /// At least, as a node knows that may have heard of it `before` this very moment only.
+    pub(super) fn least(&self, now: u64, before: bool) -> Option<u64> {
+        match self.least {
+            Some((since, _)) if before && since >= now => self.least_before,
+            it => it.map(|it| it.1),
+        }
+    }
+}
+
+impl User {
+    pub(super) fn new(name: &str) -> Self {
+        let offline = States::only(State::Offline);
+        Self {
+            name: name.into(),
+            sessions: Vec::new(),
+            mode: Mode::Auto,
+            other_modes: Vec::new(),
+            put_right_by: None,
+            revision: 0,
+            chosen: false,
+            lost: false,
+            notes: vec![(0, String::new())],
+            revoked: false,
+            murky: false,
+            seen: Seen::default(),
+            heard: (false, false),
+            history: vec![(0, offline, offline)],
+            next_change: 0,
+        }
+    }
+
+    /// The one node that knew of the user is gone.
+    pub(super) fn forget(&mut self) {
+        *self = Self::new(&std::mem::take(&mut self.name));
+    }
+
+    /// The store is lost; what nodes hold of the user they register anew.
+    pub(super) fn lose(&mut self, now: u64, cluster: &Cluster) {
+        (self.chosen, self.lost) = (false, true);
+        if self.mode != Mode::Auto {
+            self.other_modes.push(Mode::Auto);
+            let up = |it: &&Session| !it.orphan && cluster.nodes[it.node].up;
+            self.put_right_by = self.sessions.iter().find(up).map(|it| it.node);
+        }
+        if self.put_right_by.is_none() {
+            self.revision = 0;
+        }
+        self.revoked = false;
+        self.heard = (self.heard.0, false);
+        self.seen = Seen { least: None, least_before: None, told: None, ..self.seen };
+        self.notes.push((now, String::new()));
+        for session in &mut self.sessions {
+            session.certain_from = u64::MAX;
+        }
+    }
+
+    pub(super) fn session(&mut self, name: &str) -> Option<&mut Session> {
+        self.sessions.iter_mut().find(|it| it.name == name)
+    }
+
+    /// The session whose newest generation is on this connection.
+    pub(super) fn session_on(&mut self, conn: usize) -> Option<&mut Session> {
+        self.sessions.iter_mut().find(|it| it.conn == Some(conn))
+    }
+
+    /// A frame was heard from a session that counts; `sure` if every node knows.
+    pub(super) fn hear(&mut self, arrived: u64, read: u64, sure: bool) {
+        self.hear_at_most(read);
+        if sure && self.mode != Mode::Invisible && self.other_modes.is_empty() {
+            self.seen.at_least(read, arrived);
+        }
+    }
+
+    /// Something was heard that may count or not.
+    pub(super) fn hear_at_most(&mut self, read: u64) {
+        let seen = &mut self.seen;
+        let hidden = self.mode == Mode::Invisible && self.other_modes.is_empty();
+        let most = if hidden { &mut seen.hidden } else { &mut seen.most };
+        *most = (*most).max(Some(read));
+    }
+
+    /// The user chooses a mode; `by` is the node that takes it, if not every node knows at once.
+    pub(super) fn choose(&mut self, now: u64, mode: Mode, by: Option<usize>) {
+        if self.mode == mode && self.chosen && self.other_modes.is_empty() {
+            return;
+        }
+        self.chosen = true;
+        self.revision += 1;
+        self.put_mode(now, mode, by);
+    }
+
+    /// The mode that came with a connect (rule 5).
+    pub(super) fn weigh(&mut self, now: u64, choice: ModeChoice, by: Option<usize>) {
+        if choice.fresh {
+            self.revision = self.revision.max(choice.revision.0) + 1;
+            self.chosen = true;
+            self.put_mode(now, choice.mode, by);
+        } else if !self.chosen {
+            let (told, known) = (choice.revision.0, self.revision);
+            // What is repeated to a store that has lost it is known again.
+            let again = self.lost && told == known && told > 0 && choice.mode == self.mode;
+            if told > known || again {
+                self.revision = told;
+                self.put_mode(now, choice.mode, by);
+            }
+        }
+    }
+
+    fn put_mode(&mut self, now: u64, mode: Mode, by: Option<usize>) {
+        let before = self.mode;
+        if mode == Mode::Invisible && before != Mode::Invisible {
+            // Becoming hidden counts as a frame heard then; from there on it stands still.
+            let public = self.public();
+            if !public.is_absent() {
+                self.seen.most = self.seen.most.max(Some(now));
+            }
+            if !public.has(State::Offline) && by.is_none() {
+                self.seen.at_least(now, now);
+            }
+        }
+        if mode != Mode::Invisible {
+            self.seen.most = self.seen.most.max(self.seen.hidden);
+        }
+        self.mode = mode;
+        match by {
+            None => {
+                self.other_modes.clear();
+                self.put_right_by = None;
+            }
+            Some(node) => {
+                // Two nodes that each have a choice to tell: no rule says which is the later.
+                let others = self.put_right_by.is_some_and(|it| it != node);
+                let stuck = !self.other_modes.is_empty() && self.put_right_by.is_none();
+                self.put_right_by = (!others && !stuck).then_some(node);
+                self.other_modes.push(before);
+            }
+        }
+    }
+
+    /// A node has settled: what it had to tell is known.
+    pub(super) fn settle(&mut self, now: u64, node: usize) {
+        if self.put_right_by == Some(node) {
+            self.put_right_by = None;
+            self.other_modes.clear();
+        }
+        for session in self.sessions.iter_mut().filter(|it| it.node == node && !it.orphan) {
+            session.settle(now);
+        }
+    }
+
+    /// A node is gone: what it had to tell is lost, or is not; its sessions have no connections.
+    pub(super) fn lose_node(&mut self, node: usize) {
+        if self.put_right_by == Some(node) {
+            self.put_right_by = None;
+        }
+        for session in self.sessions.iter_mut().filter(|it| it.node == node) {
+            (session.orphan, session.conn) = (true, None);
+        }
+    }
+
+    pub(super) fn set_note(&mut self, now: u64, note: &str) {
+        self.notes.push((now, note.to_owned()));
+    }
+
+    /// The note, as of now.
+    pub(super) fn note(&self) -> &str {
+        self.notes.last().map_or("", |it| &it.1)
+    }
+
+    /// Whether the note was this one at any time since then.
+    pub(super) fn had_note(&self, note: &str, since: u64) -> bool {
+        let ends = self.notes.iter().skip(1).map(|it| it.0).chain([u64::MAX]);
+        self.notes.iter().zip(ends).any(|(it, end)| end >= since && it.1 == note)
+    }
+
+    /// What others may be shown now.
+    pub(super) fn public(&self) -> States {
+        self.history.last().map_or(States::default(), |it| it.1)
+    }
+
+    /// What may be shown at `now`, from what is known; whether that has changed.
+    pub(super) fn derive(&mut self, now: u64, cluster: &Cluster) -> bool {
+        // What a node that has stood still holds it may register anew.
+        let held = |it: &Session| it.conn.is_some() && !cluster.is_settled(it.node);
+        self.sessions.retain(|it| now <= it.must_end(cluster) || held(it));
+        let (mut may_be, mut must_be) = (false, false);
+        let (mut may_be_active, mut must_be_active) = (false, false);
+        let mut may_be_idle = false;
+        let mut next = u64::MAX;
+        for session in &self.sessions {
+            next = next.min(session.next_change(now, cluster));
+            if session.passive || now > session.must_end(cluster) {
+                continue;
+            }
+            let certain = session.is_certain(now, cluster);
+            let flags = session.flags(now, cluster);
+            may_be = true;
+            must_be |= certain;
+            may_be_active |= flags.active;
+            must_be_active |= certain && !flags.idle;
+            may_be_idle |= flags.idle;
+        }
+        self.next_change = next;
+        let online = may_be_active;
+        let away = may_be_idle && !must_be_active;
+        let (mut public, mut own) = (States::default(), States::default());
+        for &mode in self.other_modes.iter().chain([&self.mode]) {
+            let mut states = States::default();
+            if !must_be {
+                states = states.with(State::Offline);
+            }
+            let chosen = match mode {
+                Mode::Away => Some(State::Away),
+                Mode::Busy => Some(State::Busy),
+                Mode::Dnd => Some(State::Dnd),
+                Mode::Auto | Mode::Invisible => None,
+            };
+            match chosen.filter(|_| may_be) {
+                Some(state) => states = states.with(state),
+                None if chosen.is_none() => {
+                    states = if online { states.with(State::Online) } else { states };
+                    states = if away { states.with(State::Away) } else { states };
+                }
+                None => {}
+            }
+            own = own.union(states);
+            let hidden = mode == Mode::Invisible;
+            public = public.union(if hidden { States::only(State::Offline) } else { states });
+        }
+        self.heard.0 |= !public.is_absent();
+        self.heard.1 |= !public.has(State::Offline);
+        let before = self.history.last().map(|it| (it.1, it.2));
+        if before != Some((public, own)) {
+            self.history.push((now, public, own));
+            return true;
+        }
+        false
+    }
+
+    /// What may be shown to a node's viewers that may be behind since `since`, and that may say
+    /// unknown until a time between these two (rule 12 a): in the warm-up nobody can say of users
+    /// not heard from whether they are there.
+    pub(super) fn shown(
+        &self,
+        own: bool,
+        now: u64,
+        since: Option<u64>,
+        warm_until: Option<(u64, u64)>,
+    ) -> States {
+        if self.murky {
+            return States::ALL;
+        }
+        let pick = |it: &(u64, States, States)| if own { it.2 } else { it.1 };
+        let mut states = self.history.last().map_or(States::default(), pick);
+        if let Some(since) = since {
+            let mut end = u64::MAX;
+            for it in self.history.iter().rev().take_while(|it| {
+                let overlaps = end >= since;
+                end = it.0;
+                overlaps
+            }) {
+                states = states.union(pick(it));
+            }
+        }
+        match warm_until {
+            Some((may, must)) if states.has(State::Offline) && now <= must && !self.heard.1 => {
+                let known = self.heard.0 || now >= may;
+                let states = states.with(State::Unknown);
+                if known { states } else { states.without(State::Offline) }
+            }
+            _ => states,
+        }
+    }
+}

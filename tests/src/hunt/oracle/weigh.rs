@@ -1,0 +1,154 @@
+//! Every word about a user is weighed when it leaves the node.
+
+use greendot_protocol::{Entry, Mode, Span, State};
+
+use super::{Found, Kind, Oracle, SLACK, Turns};
+
+/// What is said of a user.
+pub(super) struct Said<'a> {
+    pub(super) state: State,
+    pub(super) version: u32,
+    pub(super) note: &'a str,
+    pub(super) seen_ago: Option<u64>,
+}
+
+impl<'a> Said<'a> {
+    pub(super) fn of(entry: &Entry<'a>) -> Self {
+        Self {
+            state: entry.state,
+            version: entry.version.0,
+            note: entry.note,
+            seen_ago: entry.seen_ago.map(Span::as_millis),
+        }
+    }
+}
+
+impl Oracle<'_> {
+    /// A snapshot leaves out only who was never seen.
+    pub(super) fn weigh_absence(&self, conn: usize, user: usize, listed: bool) -> Found {
+        let settled = self.cluster.is_settled(self.conns[conn].node);
+        let user = &self.users[user];
+        // Somebody who was seen for the first time just now may not be known here yet.
+        let seen = user.seen.least(self.now, self.cluster.shares).is_some();
+        if listed || user.murky || !settled || !seen {
+            return Ok(());
+        }
+        let text = format!("{} is not listed, but was seen", user.name);
+        self.complain(Kind::SnapshotLeavesOut, text)
+    }
+
+    /// Whether the rules allow this to be said now; `first` in a snapshot.
+    pub(super) fn weigh_word(
+        &self,
+        conn: usize,
+        place: usize,
+        said: &Said<'_>,
+        first: bool,
+    ) -> Found {
+        let row = &self.conns[conn];
+        let watch = &row.watches[place];
+        let (user, own, node) = (watch.user, watch.own, row.node);
+        let mut allowed = self.allowed(node, user, own);
+        if first && !self.cluster.is_settled(node) {
+            // A node that does not know of a user, and can ask nobody (rule 12 b).
+            allowed = allowed.with(State::Unknown);
+        }
+        let name = &self.users[user].name;
+        if !allowed.has(said.state) {
+            let hidden = self.users[user].mode == Mode::Invisible && !own;
+            let kind = match said.state {
+                State::Offline => Kind::OfflineTooEarly,
+                State::Unknown => Kind::UnknownWithoutCause,
+                _ if hidden => Kind::HiddenShown,
+                _ if allowed.is_absent() => Kind::PresentTooLong,
+                _ => Kind::WrongState,
+            };
+            let (owner, state) = (row.owner(), said.state.name());
+            let allowed = allowed.words();
+            let text = format!("{owner} is told that {name} is {state}; the rules allow {allowed}");
+            return self.complain_at(kind, text, self.event_place(conn, user));
+        }
+        if !self.allows_note(node, user, said.state, said.note) {
+            let right = self.users[user].note();
+            let text = format!("{name} has the note {:?}, not {right:?}", said.note);
+            return self.complain_at(Kind::WrongNote, text, self.event_place(conn, user));
+        }
+        Ok(())
+    }
+
+    /// Last seen: the time of the last frame, and never going back (rule 9).
+    pub(super) fn weigh_seen(&mut self, conn: usize, place: usize, said: &Said<'_>) -> Found {
+        let user = self.conns[conn].watches[place].user;
+        let sure = self.cluster.is_settled(self.conns[conn].node);
+        let it = &self.users[user];
+        let (seen, name) = (it.seen, &it.name);
+        if it.murky {
+            return Ok(());
+        }
+        let least = seen.least(self.now, self.cluster.shares).filter(|_| sure);
+        let Some(ago) = said.seen_ago else {
+            if said.state == State::Offline && least.is_some() {
+                let text = format!("{name} was seen at {least:?} ms, but nothing is told");
+                return self.complain(Kind::LastSeenWrong, text);
+            }
+            return Ok(());
+        };
+        // The worlds see nobody before they begin.
+        let at = self.now.checked_sub(ago);
+        let right = said.state == State::Offline
+            && at.is_some_and(|at| {
+                least.is_none_or(|it| at + SLACK >= it)
+                    && seen.most.is_some_and(|it| at <= it + SLACK)
+            });
+        if !right {
+            let (state, most) = (said.state.name(), seen.most);
+            let text =
+                format!("{name}, {state}, was seen at {at:?} ms; between {least:?} and {most:?}");
+            return self.complain(Kind::LastSeenWrong, text);
+        }
+        if at < seen.told && sure {
+            let text = format!("{name} was seen at {at:?} ms, told before was {:?}", seen.told);
+            return self.complain(Kind::LastSeenBack, text);
+        }
+        self.users[user].seen.told = at.max(seen.told);
+        Ok(())
+    }
+
+    /// An application is told of a change: each by one higher, each a change, each once.
+    pub(super) fn turned(&mut self, user: &str, state: State, version: u32, note: &str) -> Found {
+        let id = self.user(user);
+        if self.users[id].murky {
+            return Ok(());
+        }
+        if id >= self.turned.len() {
+            self.turned.resize_with(id + 1, Turns::default);
+        }
+        if !self.disordered {
+            let since = self.cluster.shares.then_some(self.now);
+            let allowed = self.users[id].shown(false, self.now, since, None);
+            if !allowed.has(state) {
+                let early = state == State::Offline;
+                let kind = if early { Kind::OfflineTooEarly } else { Kind::WrongState };
+                let (state, allowed) = (state.name(), allowed.words());
+                let text = format!("{user} turns {state}; the rules allow {allowed}");
+                return self.complain(kind, text);
+            }
+        }
+        let turns = &mut self.turned[id];
+        let last = turns.versions.last().copied().unwrap_or(0);
+        let (again, follows) = (turns.versions.contains(&version), version == last + 1);
+        let same = turns.state == state && (turns.note == *note || state == State::Offline);
+        turns.versions.push(version);
+        turns.state = state;
+        note.clone_into(&mut turns.note);
+        if again || !(follows || self.disordered) {
+            let text = format!("{user} turns {} at {version} after {last}", state.name());
+            return self.complain(Kind::VersionSkips, text);
+        }
+        if same && !self.disordered {
+            let text = format!("{user} turns {} and was that already", state.name());
+            return self.complain(Kind::EventRepeats, text);
+        }
+        Ok(())
+    }
+}

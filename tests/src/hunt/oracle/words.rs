@@ -1,0 +1,200 @@
+//! What a node says, frame by frame.
+
+use greendot_protocol::binary::decode_server;
+use greendot_protocol::{Entry, Epoch, Mode, ServerFrame, State};
+
+use super::conn::{Parcel, Shown};
+use super::weigh::Said;
+use super::{Complaint, Found, Kind, Oracle, Place};
+
+/// What a frame says of users.
+type Words = Vec<(usize, Shown)>;
+
+impl Oracle<'_> {
+    pub(super) fn sent(&mut self, conn: usize, bytes: &[u8]) -> Found {
+        let Ok(Some(frame)) = decode_server(bytes) else {
+            return self.complain(Kind::Panic, "a frame that cannot be read");
+        };
+        let parcel = match &frame {
+            ServerFrame::Welcome(welcome) => {
+                self.conns[conn].stale = Some(welcome.stale);
+                self.check_welcome(conn, welcome.generation, welcome.epoch, welcome.mode)?;
+                Parcel::Welcome
+            }
+            ServerFrame::Mode { mode, .. } => {
+                self.check_mode(conn, *mode)?;
+                Parcel::Other
+            }
+            ServerFrame::BeatAnswer(number) => Parcel::Answer(*number),
+            ServerFrame::Snapshot { epoch, request, entries } => {
+                Parcel::Words(self.snapshot(conn, *epoch, *request, entries)?)
+            }
+            ServerFrame::Events { epoch, entries } => {
+                self.check_epoch(conn, *epoch)?;
+                Parcel::Words(self.events(conn, entries)?)
+            }
+            ServerFrame::Stale(stale) => {
+                self.conns[conn].stale = Some(*stale);
+                Parcel::Other
+            }
+            _ => Parcel::Other,
+        };
+        if self.conns[conn].device.is_some() {
+            self.conns[conn].on_the_way.push_back(parcel);
+        }
+        Ok(())
+    }
+
+    fn check_welcome(&mut self, conn: usize, generation: u64, epoch: Epoch, mode: Mode) -> Found {
+        self.conns[conn].epoch = Some(epoch.0);
+        if !self.cluster.is_heard(self.conns[conn].node) {
+            // A node that reaches no store has to make one up.
+            return self.check_mode(conn, mode);
+        }
+        self.conns[conn].generation = generation;
+        let (user, session) = (self.conns[conn].user, &self.conns[conn].session);
+        let before = self.conns[..conn]
+            .iter()
+            .filter(|it| it.user == user && it.session == *session)
+            .map(|it| it.generation)
+            .max();
+        if before.is_some_and(|it| it >= generation) {
+            let text = format!("{generation} after {before:?} for {session}");
+            return self.complain(Kind::GenerationBack, text);
+        }
+        self.check_mode(conn, mode)
+    }
+
+    /// A user's own connection is told the mode as it is.
+    fn check_mode(&self, conn: usize, mode: Mode) -> Found {
+        let row = &self.conns[conn];
+        let Some(user) = row.user.map(|it| &self.users[it]) else { return Ok(()) };
+        let vague = user.murky || !user.other_modes.is_empty();
+        if mode == user.mode || vague || !self.cluster.is_settled(row.node) {
+            return Ok(());
+        }
+        let text = format!("{} is told {mode:?}, chosen was {:?}", user.name, user.mode);
+        self.complain(Kind::WrongMode, text)
+    }
+
+    fn check_epoch(&self, conn: usize, epoch: Epoch) -> Found {
+        match self.conns[conn].epoch {
+            Some(it) if it == epoch.0 => Ok(()),
+            other => self.complain(Kind::WrongEpoch, format!("{epoch:?} after {other:?}")),
+        }
+    }
+
+    fn snapshot(
+        &mut self,
+        conn: usize,
+        epoch: Epoch,
+        request: u32,
+        entries: &[Entry<'_>],
+    ) -> Result<Words, Complaint> {
+        let row = &mut self.conns[conn];
+        let serials = if request == 0 {
+            // Unasked: only where a new epoch begins, and of every user then.
+            if row.epoch == Some(epoch.0) {
+                let text = format!("a snapshot for no request to {}", row.owner());
+                return self.complain(Kind::SnapshotNotAsked, text);
+            }
+            row.epoch = Some(epoch.0);
+            row.watches.iter().map(|it| it.serial).collect()
+        } else {
+            let Some(place) = row.requests.iter().position(|it| it.0 == request) else {
+                let text = format!("a snapshot for request {request} to {}", row.owner());
+                return self.complain(Kind::SnapshotNotAsked, text);
+            };
+            self.check_epoch(conn, epoch)?;
+            self.conns[conn].requests.remove(place).1
+        };
+        let asked = |number: u32| {
+            let mut watches = self.conns[conn].watches.iter();
+            watches.any(|it| it.number == number && serials.contains(&it.serial))
+        };
+        if let Some(entry) = entries.iter().find(|it| !asked(it.number)) {
+            let text = format!("it lists number {}, which it was not asked for", entry.number);
+            return self.complain(Kind::SnapshotNotAsked, text);
+        }
+        let mut words = Vec::new();
+        for place in 0..self.conns[conn].watches.len() {
+            let watch = &self.conns[conn].watches[place];
+            if !serials.contains(&watch.serial) {
+                continue;
+            }
+            let entry = entries.iter().find(|it| it.number == watch.number);
+            self.weigh_absence(conn, watch.user, entry.is_some())?;
+            let said = entry.map_or(Said::nothing(), Said::of);
+            self.weigh_word(conn, place, &said, true)?;
+            if entry.is_some() {
+                self.weigh_seen(conn, place, &said)?;
+            }
+            words.push(self.show(conn, place, &said));
+        }
+        self.shifted = true;
+        Ok(words)
+    }
+
+    fn events(&mut self, conn: usize, entries: &[Entry<'_>]) -> Result<Words, Complaint> {
+        let mut words = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let row = &self.conns[conn];
+            let Some(place) = row.watches.iter().position(|it| it.number == entry.number) else {
+                let text = format!("an event for number {}, which is not watched", entry.number);
+                return self.complain(Kind::EventBeforeSnapshot, text);
+            };
+            let said = Said::of(entry);
+            let watch = &row.watches[place];
+            let (user, version) = (watch.user, watch.version);
+            let name = &self.users[user].name;
+            let Some(shown) = &watch.shown else {
+                let text = format!("an event about {name}");
+                return self.complain(Kind::EventBeforeSnapshot, text);
+            };
+            if said.version <= version {
+                let version_said = said.version;
+                let owner = row.owner();
+                let text = format!("{owner} got version {version_said} of {name} after {version}");
+                return self.complain_at(
+                    Kind::VersionNotRising,
+                    text,
+                    self.event_place(conn, user),
+                );
+            }
+            if shown.state == said.state && shown.note == said.note {
+                let text = format!("{name} is {} as before", said.state.name());
+                return self.complain_at(Kind::EventRepeats, text, self.event_place(conn, user));
+            }
+            self.weigh_word(conn, place, &said, false)?;
+            self.weigh_seen(conn, place, &said)?;
+            words.push(self.show(conn, place, &said));
+        }
+        self.shifted = true;
+        Ok(words)
+    }
+
+    /// Remembers what a watch was shown.
+    fn show(&mut self, conn: usize, place: usize, said: &Said<'_>) -> (usize, Shown) {
+        let watch = &mut self.conns[conn].watches[place];
+        let shown = Shown { state: said.state, note: said.note.to_owned() };
+        watch.shown = Some(shown.clone());
+        watch.version = said.version;
+        watch.wrong_since = None;
+        (watch.user, shown)
+    }
+
+    pub(super) fn event_place(&self, conn: usize, user: usize) -> Place {
+        let row = &self.conns[conn];
+        if row.device.is_some() {
+            return Place::Nowhere;
+        }
+        Place::Event { watcher: row.name.clone(), user: self.users[user].name.clone() }
+    }
+}
+
+impl Said<'_> {
+    /// What is said of a user who is left out.
+    fn nothing() -> Self {
+        Self { state: State::Offline, version: 0, note: "", seen_ago: None }
+    }
+}
