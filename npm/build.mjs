@@ -9,7 +9,7 @@ mkdirSync("dist", { recursive: true });
 for (const name of readdirSync("dist")) if (name !== "wasm") rmSync(`dist/${name}`, { recursive: true });
 
 await build({
-  entryPoints: ["src/index.ts", "src/index.node.ts", "src/react.ts"],
+  entryPoints: ["src/index.ts", "src/index.node.ts", "src/react.ts", "src/protocol.ts"],
   outdir: "dist",
   // One file an entry: a page without a bundler then makes three requests (this, the glue, the wasm) and not twenty.
   bundle: true,
