@@ -19,6 +19,7 @@ mod pack;
 mod paths;
 mod python;
 mod run;
+mod simulator;
 mod size;
 mod smoke;
 mod stamp;
@@ -57,6 +58,24 @@ enum Command {
     /// Report the raw, gzip and brotli bytes of what a page loads, or those of what goes over the wire
     Size(size::Args),
 
+    /// Play scenario files on a virtual clock and say which hold
+    ///
+    /// `--seeds N`, `--seed SEED` and `--trace` as `cargo xtask scenario --help` says.
+    #[command(disable_help_flag = true)]
+    Scenario {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+
+    /// Hunt for faults in random worlds
+    ///
+    /// `--worlds N` and `--seed S` as `cargo xtask hunt --help` says.
+    #[command(disable_help_flag = true)]
+    Hunt {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+
     /// Run the wasm-bindgen command line, in the version that Cargo.lock names
     #[command(hide = true, disable_help_flag = true)]
     Bindgen {
@@ -78,6 +97,8 @@ fn main() -> ExitCode {
         Command::Test(args) => return test::run(&args),
         Command::Pack => pack::run(),
         Command::Size(args) => size::run(&args),
+        Command::Scenario { args } => simulator::run("scenario", args),
+        Command::Hunt { args } => simulator::run("hunt", args),
         Command::Bindgen { args } => bindgen::bindgen(args),
         Command::TestRunner { args } => bindgen::test_runner(args),
     };

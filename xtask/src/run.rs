@@ -74,6 +74,13 @@ impl Run {
         self
     }
 
+    /// Runs where the person stands, so that the paths they gave mean what they meant.
+    pub(crate) fn here(mut self) -> Result<Self> {
+        let here = env::current_dir().context("the current folder is gone")?;
+        self.command.current_dir(here);
+        Ok(self)
+    }
+
     /// Does not print the command: for questions rather than work.
     pub(crate) fn quiet(mut self) -> Self {
         self.quiet = true;

@@ -9,7 +9,7 @@ use crate::run::{cargo, npm};
 use crate::tools::Tool::{
     self, Browser, Clippy, NpmPackages, Python, Rustfmt, WasmTarget, WebDriver,
 };
-use crate::{demo, npm as package, pack, python, size, smoke, tools};
+use crate::{demo, npm as package, pack, python, simulator, size, smoke, tools};
 
 /// One thing that must hold.
 pub(crate) struct Step {
@@ -37,6 +37,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("doc", "documentation without warnings", &[], doc),
     step("rust", "Rust tests", &[], rust),
     step("python", "a client in Python, written from the protocol's document", &[Python], python::run),
+    step("scenarios", "scenarios on the virtual clock", &[], simulator::scenarios),
     step("xtask", "tests of these commands", &[], xtask),
     step("wasm-cores", "cores build without an operating system", &[WasmTarget], wasm_cores),
     step("wasm", "wasm tests in Chromium", &[WasmTarget, Browser, WebDriver], wasm),
