@@ -231,6 +231,15 @@ impl MemoryStore {
         (row.claim == Claim { node, seat }).then_some(session)
     }
 
+    /// The session, if its end under this claim is the end of what is held: a node's own earlier
+    /// connects of it were over before, even if this one was lost on the way here.
+    fn ended_by(&self, node: NodeId, end: &Silent) -> Option<SessionId> {
+        let user = self.directory.find(&end.name.user)?;
+        let session = self.directory.session(user, &end.name.session)?;
+        let claim = self.seats.get(&session)?.claim;
+        (claim.node == node && claim.seat <= end.seat).then_some(session)
+    }
+
     fn index(&mut self, session: SessionId) {
         let Some(&seat) = self.seats.get(&session) else { return };
         if seat.covered && seat.lingers_until.is_none() {
@@ -499,7 +508,7 @@ impl Store for MemoryStore {
                 }
             }
             Request::End(it) => {
-                if let Some(session) = self.claimed(node, &it.name, it.seat) {
+                if let Some(session) = self.ended_by(node, it) {
                     self.end(now, session, now - it.heard_ago, &mut turned);
                 }
             }

@@ -91,7 +91,7 @@ pub enum Request {
         /// Idle or active.
         idle: bool,
     },
-    /// A session ends.
+    /// A session ends, and with it what its node held of it before this connect.
     End(Silent),
     /// The user's own choice.
     SetMode {
