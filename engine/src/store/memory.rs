@@ -334,7 +334,9 @@ impl MemoryStore {
         if joined.mode_changed {
             self.tell_mode(joined.user);
         }
-        HeldBy::You { generation: joined.generation, mode: joined.mode, revision: joined.revision }
+        let idle = self.directory.view(session).is_some_and(|it| it.idle);
+        let (mode, revision) = (joined.mode, joined.revision);
+        HeldBy::You { generation: joined.generation, mode, revision, idle }
     }
 
     fn tell_mode(&mut self, user: UserId) {

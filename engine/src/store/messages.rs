@@ -195,6 +195,8 @@ pub enum HeldBy {
         mode: Mode,
         /// The number of the choice of mode.
         revision: Revision,
+        /// Whether it is idle: the flag carries over from where it connected before (rule 4).
+        idle: bool,
     },
     /// A later connect holds it.
     Another,
