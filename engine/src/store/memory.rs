@@ -531,13 +531,17 @@ impl Store for MemoryStore {
                 self.wrote(now, user);
                 if *revoked {
                     let id = self.directory.revoke(user);
+                    let mut ended = Vec::new();
                     for session in self.directory.ids_of(id).collect::<Vec<_>>() {
                         let Some(&seat) = self.seats.get(&session) else { continue };
                         let notice = Notice::Revoked { seat: seat.claim.seat };
                         self.tell(seat.claim.node, notice);
-                        let heard = self.heard_of(&seat);
-                        self.end(now, session, heard, &mut turned);
+                        ended.push((session, self.heard_of(&seat)));
+                        self.unindex(session);
+                        self.seats.remove(&session);
                     }
+                    let change = self.directory.end_all(id, &ended);
+                    self.publish(now, id, change, &mut turned);
                 } else {
                     self.directory.reinstate(user);
                 }
