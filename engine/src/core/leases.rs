@@ -136,11 +136,11 @@ impl Leases {
         lease.heard + self.periods.ttl
     }
 
-    /// A sign of life; true if the session had been reported silent.
-    pub(crate) fn touch(&mut self, now: Time, id: LeaseId) -> bool {
-        let Some(lease) = self.table.get_mut(id.0) else { return false };
-        lease.heard = now;
-        std::mem::take(&mut lease.silent)
+    /// A sign of life. Tells how long the session had been silent, if that was reported.
+    pub(crate) fn touch(&mut self, now: Time, id: LeaseId) -> Option<Span> {
+        let lease = self.table.get_mut(id.0)?;
+        let before = std::mem::replace(&mut lease.heard, now);
+        std::mem::take(&mut lease.silent).then(|| now.since(before))
     }
 
     /// From now on silence of this length is reported, once until the session is heard again.

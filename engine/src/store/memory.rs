@@ -231,6 +231,15 @@ impl MemoryStore {
         (row.claim == Claim { node, seat }).then_some(session)
     }
 
+    /// The session, if its end under this claim is the end of what is held: a node's own earlier
+    /// connects of it were over before, even if this one was lost on the way here.
+    fn ended_by(&self, node: NodeId, end: &Silent) -> Option<SessionId> {
+        let user = self.directory.find(&end.name.user)?;
+        let session = self.directory.session(user, &end.name.session)?;
+        let claim = self.seats.get(&session)?.claim;
+        (claim.node == node && claim.seat <= end.seat).then_some(session)
+    }
+
     fn index(&mut self, session: SessionId) {
         let Some(&seat) = self.seats.get(&session) else { return };
         if seat.covered && seat.lingers_until.is_none() {
@@ -325,7 +334,9 @@ impl MemoryStore {
         if joined.mode_changed {
             self.tell_mode(joined.user);
         }
-        HeldBy::You { generation: joined.generation, mode: joined.mode, revision: joined.revision }
+        let idle = self.directory.view(session).is_some_and(|it| it.idle);
+        let (mode, revision) = (joined.mode, joined.revision);
+        HeldBy::You { generation: joined.generation, mode, revision, idle }
     }
 
     fn tell_mode(&mut self, user: UserId) {
@@ -499,7 +510,7 @@ impl Store for MemoryStore {
                 }
             }
             Request::End(it) => {
-                if let Some(session) = self.claimed(node, &it.name, it.seat) {
+                if let Some(session) = self.ended_by(node, it) {
                     self.end(now, session, now - it.heard_ago, &mut turned);
                 }
             }
@@ -520,13 +531,17 @@ impl Store for MemoryStore {
                 self.wrote(now, user);
                 if *revoked {
                     let id = self.directory.revoke(user);
+                    let mut ended = Vec::new();
                     for session in self.directory.ids_of(id).collect::<Vec<_>>() {
                         let Some(&seat) = self.seats.get(&session) else { continue };
                         let notice = Notice::Revoked { seat: seat.claim.seat };
                         self.tell(seat.claim.node, notice);
-                        let heard = self.heard_of(&seat);
-                        self.end(now, session, heard, &mut turned);
+                        ended.push((session, self.heard_of(&seat)));
+                        self.unindex(session);
+                        self.seats.remove(&session);
                     }
+                    let change = self.directory.end_all(id, &ended);
+                    self.publish(now, id, change, &mut turned);
                 } else {
                     self.directory.reinstate(user);
                 }

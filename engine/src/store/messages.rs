@@ -91,7 +91,7 @@ pub enum Request {
         /// Idle or active.
         idle: bool,
     },
-    /// A session ends.
+    /// A session ends, and with it what its node held of it before this connect.
     End(Silent),
     /// The user's own choice.
     SetMode {
@@ -195,6 +195,8 @@ pub enum HeldBy {
         mode: Mode,
         /// The number of the choice of mode.
         revision: Revision,
+        /// Whether it is idle: the flag carries over from where it connected before (rule 4).
+        idle: bool,
     },
     /// A later connect holds it.
     Another,

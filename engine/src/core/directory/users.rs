@@ -212,12 +212,24 @@ impl Directory {
 
     /// The session ends; `heard` is when its last frame arrived.
     pub fn end(&mut self, session: SessionId, heard: Time) -> Change {
-        let Some(row) = self.sessions.remove(session.0) else { return Change::default() };
+        self.take_out(session, heard).map_or(Change::default(), |user| self.settle(user))
+    }
+
+    /// Sessions of one user end together: one change, however many they are.
+    pub fn end_all(&mut self, user: UserId, sessions: &[(SessionId, Time)]) -> Change {
+        for &(session, heard) in sessions {
+            self.take_out(session, heard);
+        }
+        self.settle(user)
+    }
+
+    fn take_out(&mut self, session: SessionId, heard: Time) -> Option<UserId> {
+        let row = self.sessions.remove(session.0)?;
         self.unlink(row.user, session, row.next);
         if !row.passive {
             self.hear(row.user, heard);
         }
-        self.settle(row.user)
+        Some(row.user)
     }
 
     /// The user's own choice; `None` if nothing was chosen anew.

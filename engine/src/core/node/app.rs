@@ -67,19 +67,21 @@ impl Node {
     /// The account or its tokens are no longer good: its sessions, connections and watches end,
     /// and none opens until [`Self::reinstate`].
     pub fn revoke(&mut self, now: Time, user: &str) {
-        if self.shared.is_some() {
+        let id = if self.shared.is_some() {
             self.share_revoke(now, &user.into(), true);
             let Some(id) = self.directory.find(user) else { return };
-            for lease in self.leases_of(id) {
-                self.forget_seat(lease);
-                self.end(now, lease, Ending::Code(CloseCode::Revoked));
-            }
-            return;
-        }
-        let id = self.directory.revoke(user);
+            id
+        } else {
+            self.directory.revoke(user)
+        };
+        let mut ended = Vec::new();
         for lease in self.leases_of(id) {
-            self.end(now, lease, Ending::Code(CloseCode::Revoked));
+            // The store ends them by itself.
+            self.forget_seat(lease);
+            ended.extend(self.end_lease(now, lease, Ending::Code(CloseCode::Revoked)));
         }
+        let change = self.directory.end_all(id, &ended);
+        self.publish(now, id, change);
     }
 
     /// Shuts down politely: every connection is closed with `drain`, and its session lingers until

@@ -204,8 +204,22 @@ impl Node {
 
     /// Ends the session that a lease kept, and its connection with it if it still has one.
     pub(super) fn end(&mut self, now: Time, lease: LeaseId, ending: Ending) {
+        let Some((session, heard)) = self.end_lease(now, lease, ending) else { return };
+        let Some(user) = self.directory.user_of(session) else { return };
+        let change = self.directory.end(session, heard);
+        self.publish(now, user, change);
+    }
+
+    /// Ends a lease, and its connection with it if it still has one. Tells which session has to end
+    /// with it, and when it was last heard.
+    pub(super) fn end_lease(
+        &mut self,
+        now: Time,
+        lease: LeaseId,
+        ending: Ending,
+    ) -> Option<(SessionId, Time)> {
         let name = self.shared.as_ref().and_then(|_| self.session_name(lease));
-        let Some(gone) = self.leases.remove(lease) else { return };
+        let gone = self.leases.remove(lease)?;
         if let Some(name) = name {
             self.seat_ends(now, lease, name, gone.heard);
             self.forget_seat(lease);
@@ -214,9 +228,7 @@ impl Node {
         if let Some(conn) = gone.conn {
             self.close(now, conn, ending);
         }
-        let Some(user) = self.directory.user_of(gone.session) else { return };
-        let change = self.directory.end(gone.session, gone.heard);
-        self.publish(now, user, change);
+        Some((gone.session, gone.heard))
     }
 
     /// Closes a connection, unless that has been done; nothing it says has any effect from now on.

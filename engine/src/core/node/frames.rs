@@ -95,9 +95,9 @@ impl Node {
     }
 
     fn touch(&mut self, now: Time, lease: LeaseId) {
-        let was_silent = self.leases.touch(now, lease);
+        let silence = self.leases.touch(now, lease);
         if self.shared.is_some() {
-            self.seat_heard(now, lease, was_silent);
+            self.seat_heard(now, lease, silence);
         }
     }
 

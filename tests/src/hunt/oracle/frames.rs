@@ -21,7 +21,9 @@ impl Oracle<'_> {
         if let Ok(Some(ClientFrame::Hello(hello))) = decode_client(bytes) {
             let user = self.user(user_of(hello.token));
             let cluster = &self.cluster;
+            let node = self.conns[conn].node;
             if let Some(session) = self.users[user].session(hello.session)
+                && session.node == node
                 && now < session.may_end(cluster)
             {
                 session.awaited = true;

@@ -206,6 +206,8 @@ impl User {
         if self.put_right_by == Some(node) {
             self.put_right_by = None;
             self.other_modes.clear();
+            // When the choice became known is when the user became hidden.
+            self.seen.most = self.seen.most.max(self.seen.hidden).max(Some(now));
         }
         for session in self.sessions.iter_mut().filter(|it| it.node == node && !it.orphan) {
             session.settle(now);

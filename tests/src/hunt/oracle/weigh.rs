@@ -81,7 +81,12 @@ impl Oracle<'_> {
         let user = self.conns[conn].watches[place].user;
         let sure = self.cluster.is_settled(self.conns[conn].node);
         let it = &self.users[user];
-        let (seen, name) = (it.seen, &it.name);
+        let name = &it.name;
+        let mut seen = it.seen;
+        if !it.other_modes.is_empty() {
+            // Hidden at some time up to now: that counts as a frame.
+            seen.most = Some(self.now);
+        }
         if it.murky {
             return Ok(());
         }

@@ -94,7 +94,7 @@ impl Oracle<'_> {
         let row = &mut self.conns[conn];
         let serials = if request == 0 {
             // Unasked: only where a new epoch begins, and of every user then.
-            if row.epoch == Some(epoch.0) {
+            if row.epoch == Some(epoch.0) && self.cluster.is_settled(row.node) {
                 let text = format!("a snapshot for no request to {}", row.owner());
                 return self.complain(Kind::SnapshotNotAsked, text);
             }

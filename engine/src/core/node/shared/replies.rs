@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
 use super::{Pending, Reach, Then};
-use crate::core::leases::LeaseId;
+use crate::core::leases::{Idle, LeaseId};
 use crate::core::node::{Ending, Node, Output, Transition};
 use crate::store::{HeldBy, Notice, Reply, Report};
 
@@ -122,6 +122,14 @@ impl Node {
         }
     }
 
+    /// The session was idle where it connected before, and nothing else was said since.
+    fn adopt_idle(&mut self, lease: LeaseId) {
+        let Some(row) = self.leases.get_mut(lease) else { return };
+        row.idle = Idle::Found;
+        let session = row.session;
+        self.directory.set_idle(session, true);
+    }
+
     pub(super) fn loaded(&mut self, now: Time, users: &[Arc<str>]) {
         for user in users {
             self.watches.load_if_absent(user);
@@ -161,16 +169,20 @@ impl Node {
 
     pub(super) fn connected(&mut self, now: Time, lease: LeaseId, held: HeldBy) {
         match held {
-            HeldBy::You { generation, mode, revision } => {
+            HeldBy::You { generation, mode, revision, idle } => {
                 let Some(shared) = self.shared.as_mut() else { return };
                 let Some(seat) = shared.seats.get_mut(&lease) else { return };
                 seat.generation = Some(generation);
+                let carries_over = seat.idle_said.is_none();
                 if let Some(session) = self.leases.get(lease).map(|it| it.session) {
                     self.directory.set_generation(session, generation);
                 }
                 let conn = self.leases.get(lease).and_then(|it| it.conn);
                 if let Some(row) = conn.and_then(|it| self.conns.get_mut(it.0)) {
                     row.generation = generation;
+                }
+                if carries_over && idle {
+                    self.adopt_idle(lease);
                 }
                 self.adopt_mode(lease, mode, revision);
                 self.welcome(lease);

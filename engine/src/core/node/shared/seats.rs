@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use greendot_protocol::{Mode, ModeChoice, Time};
+use greendot_protocol::{Mode, ModeChoice, Span, Time};
 
-use super::{Reach, Seat, Then};
+use super::{BEAT, Reach, Seat, Then};
 use crate::core::leases::LeaseId;
 use crate::core::node::Node;
 use crate::store::{Register, Request, SessionName, Silent};
@@ -89,17 +89,20 @@ impl Node {
         }
     }
 
-    /// A sign of life has been taken.
+    /// A sign of life has been taken, after a silence of this length if that was reported.
     pub(in crate::core::node) fn seat_heard(
         &mut self,
         now: Time,
         lease: LeaseId,
-        was_silent: bool,
+        silence: Option<Span>,
     ) {
         let Some(shared) = self.shared.as_mut() else { return };
         if shared.thin {
-            if was_silent {
-                shared.heard.push(lease);
+            let Some(silence) = silence else { return };
+            shared.heard.push(lease);
+            if silence + BEAT + BEAT >= self.settings.ttl {
+                // At the next beat it might be too late: others sweep, too.
+                self.send_beat(now);
             }
         } else if let Some(silent) = self.silent_of(now, lease) {
             self.submit(now, Request::Renew(silent), Then::Nothing);
