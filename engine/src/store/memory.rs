@@ -208,7 +208,7 @@ impl MemoryStore {
         let nodes: Vec<NodeId> =
             self.subscribers.get(&report.user).into_iter().flatten().copied().collect();
         for node in nodes {
-            self.tell(node, Notice::Changed { epoch, report: report.clone() });
+            self.tell(node, Notice::Changed { epoch, at: now, report: report.clone() });
         }
         if change.public {
             turned.push(report);
@@ -409,7 +409,7 @@ impl MemoryStore {
         heard: &[(SessionName, u64)],
     ) {
         let ttl = self.settings.ttl;
-        let row = self.nodes.entry(node).or_default();
+        let Some(row) = self.nodes.get_mut(&node) else { return };
         row.renewed = now;
         if away != Span::ZERO {
             row.spared_until = now + ttl;
@@ -447,7 +447,11 @@ impl Store for MemoryStore {
             self.spared_until = now + self.settings.ttl;
         }
         self.reached = now;
-        let row = self.nodes.entry(node).or_default();
+        // Counted from a time: one whose row was dropped for its silence sees the count jump.
+        let row = self
+            .nodes
+            .entry(node)
+            .or_insert(NodeRow { told: now.as_millis(), ..NodeRow::default() });
         row.asked = now;
         if self.warm_until.is_some_and(|at| at <= now) {
             self.warm_until = None;
@@ -549,6 +553,7 @@ impl Store for MemoryStore {
         }
         Reply {
             epoch: self.directory.epoch(),
+            at: now,
             told: self.nodes.get(&node).map_or(0, |it| it.told),
             warming: self.warm_until.map_or(Span::ZERO, |at| at.since(now)),
             held,

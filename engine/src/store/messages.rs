@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span};
+use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span, Time};
 
 use crate::core::directory::Face;
 
@@ -166,10 +166,13 @@ pub struct Report {
 pub struct Reply {
     /// The epoch of all versions in it.
     pub epoch: Epoch,
+    /// When it was said, by the store's clock; ages in it count from there.
+    pub at: Time,
     /// For how long users not heard from are still unknown (rule 12 a).
     pub warming: Span,
-    /// How many notices this run of the node has been sent so far: it sees from it whether one
-    /// was lost on the way.
+    /// Rises by 1 with each notice to this run of the node, which sees from it whether one was lost
+    /// on the way. It never starts at the same number twice: a run that the store has forgotten in
+    /// a long silence sees that, too.
     pub told: u64,
     /// The answer.
     pub held: HeldBy,
@@ -208,6 +211,8 @@ pub enum Notice {
     Changed {
         /// The epoch of the versions in it.
         epoch: Epoch,
+        /// When it was said, by the store's clock; ages in it count from there.
+        at: Time,
         /// How the user stands now.
         report: Report,
     },

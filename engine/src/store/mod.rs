@@ -1,9 +1,10 @@
 //! The shared store: what is live, when one node is not enough (rule 10).
 //!
 //! A node asks with a [`Request`], is answered with a [`Reply`], and is told unasked with
-//! [`Notice`]s. Times travel as ages and the store goes by its own clock alone. Every request may
-//! be repeated or lost: a session is spoken for by a [`Claim`], and what is said under an old claim
-//! has no effect.
+//! [`Notice`]s. Times travel as ages and the store goes by its own clock alone; what it says is
+//! dated by that clock, so that ages in a message that comes late can be put right. Every request
+//! may be repeated or lost: a session is spoken for by a [`Claim`], and what is said under an old
+//! claim has no effect.
 //!
 //! [`MemoryStore`] is the store in memory: the twin that tests and simulations play, and the
 //! measure of what any other store must do.

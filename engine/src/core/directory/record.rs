@@ -24,13 +24,13 @@ pub struct Record {
 }
 
 impl Record {
-    /// What a shared store reports, on this node's clock.
-    pub fn of(now: Time, report: &Report) -> Self {
+    /// What a shared store reported at `said`, on this node's clock.
+    pub fn of(said: Time, report: &Report) -> Self {
         Self {
             public: report.public,
             own: report.own,
             note: Arc::clone(&report.note),
-            seen: report.seen_ago.map(|ago| now - ago),
+            seen: report.seen_ago.map(|ago| said - ago),
             heard: report.heard,
         }
     }

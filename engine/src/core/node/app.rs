@@ -114,10 +114,11 @@ impl Node {
         self.outputs.push_back(Output::Answer { ask, users: answers });
     }
 
-    /// The store has answered an ask, or cannot: then users are as far as this node knows them.
+    /// The store has answered an ask at `said`, or cannot: then users are as far as this node knows
+    /// them.
     pub(super) fn answer_ask(
         &mut self,
-        now: Time,
+        said: Time,
         ask: u64,
         viewer: &str,
         users: &[Arc<str>],
@@ -134,7 +135,7 @@ impl Node {
                 }
                 match reports.iter().find(|it| it.user == *user) {
                     Some(report) => {
-                        let record = Record::of(now, report);
+                        let record = Record::of(said, report);
                         Answer::new(user, &Glimpse::of(&record, sight, warming))
                     }
                     None => Answer::new(user, &Glimpse::of_nobody(warming)),

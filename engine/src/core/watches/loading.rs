@@ -62,12 +62,12 @@ impl Watches {
         }
     }
 
-    /// What the store says of a user, unless something newer is known.
-    pub(crate) fn take(&mut self, now: Time, report: &Report) {
+    /// What the store said of a user at `said`, unless something newer is known.
+    pub(crate) fn take(&mut self, said: Time, report: &Report) {
         let Some(known) = self.names.get(&report.user).and_then(|&id| self.subjects.get(id)) else {
             return;
         };
-        let record = Record::of(now, report);
+        let record = Record::of(said, report);
         let change = match &known.record {
             Some(known) if record.changes() <= known.changes() => return,
             Some(known) => {

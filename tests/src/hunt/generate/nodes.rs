@@ -1,7 +1,7 @@
 //! Steps of nodes and of the store they share.
 
 use super::draft::Draft;
-use crate::file::Verb;
+use crate::file::{Kind, Verb};
 
 impl Draft {
     pub(super) fn node_step(&mut self) {
@@ -15,7 +15,7 @@ impl Draft {
                 self.down = !self.down;
                 self.step(Verb::Store { up: !self.down });
             }
-            10 if several => {
+            10 if several && self.kind == Kind::Engine => {
                 let node = self.nodes[node].name.clone();
                 let until = self.now + 500 * (1 + self.rng.below(20)) as u64;
                 self.busy_until = self.busy_until.max(until);

@@ -5,6 +5,7 @@
 //! sessions stay, watchers keep what they saw and are told that it may be old (rule 12 b). When it
 //! is back, the node first registers what it holds, and then refreshes its watchers.
 
+mod clock;
 mod reach;
 mod replies;
 mod seats;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use foldhash::quality::FixedState;
 use greendot_protocol::{Epoch, Span, Time};
 
+use self::clock::StoreClock;
 use self::words::{Word, keep};
 use crate::core::Settings;
 use crate::core::leases::LeaseId;
@@ -93,6 +95,7 @@ pub(in crate::core::node) struct Shared {
     id: NodeId,
     pub(super) thin: bool,
     epoch: Option<Epoch>,
+    clock: StoreClock,
     seats: HashMap<LeaseId, Seat, FixedState>,
     by_number: HashMap<u64, LeaseId, FixedState>,
     next_seat: u64,
@@ -123,6 +126,7 @@ impl Shared {
             id,
             thin,
             epoch: None,
+            clock: StoreClock::default(),
             seats: HashMap::default(),
             by_number: HashMap::default(),
             next_seat: 0,

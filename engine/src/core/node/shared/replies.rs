@@ -26,7 +26,11 @@ impl Node {
         // A node that was spoken to before it ever reached the store had to make an epoch up.
         let lost_data = shared.epoch != Some(reply.epoch) && (shared.epoch.is_some() || was_lost);
         shared.epoch = Some(reply.epoch);
-        self.set_warming(now, reply.warming);
+        if lost_data {
+            shared.clock.forget();
+        }
+        let said = shared.clock.date(now, reply.at);
+        self.set_warming(said, reply.warming);
         for report in &reply.turned {
             self.outputs.push_back(Output::Transition(Transition {
                 user: Arc::clone(&report.user),
@@ -37,21 +41,26 @@ impl Node {
         }
         if matches!(then, Then::Beaten) {
             let Some(shared) = self.shared.as_mut() else { return };
-            // A lost notice heals here, within two beats.
-            missed |= shared.told > shared.noticed;
+            // A lost notice heals here, within two beats; so does it that the store has forgotten
+            // a node that was silent for long.
+            missed |= shared.told > shared.noticed && shared.noticed > 0;
             shared.told = reply.told;
-            shared.noticed = if missed { reply.told } else { shared.noticed };
+            let anew = missed || shared.noticed == 0;
+            shared.noticed = if anew { reply.told } else { shared.noticed };
+        }
+        if lost_data && let Some(shared) = self.shared.as_mut() {
+            (shared.told, shared.noticed) = (reply.told, reply.told);
         }
         if was_lost || lost_data || missed {
             self.come_back(now, lost_data);
         }
-        self.apply(now, reply.epoch, &reply.reports);
+        self.apply(now, said, reply.epoch, &reply.reports);
         match then {
             Then::Nothing | Then::Beaten => {}
             Then::Connected(lease) => self.connected(now, lease, reply.held),
             Then::Loaded(users) => self.loaded(now, &users),
             Then::Asked { ask, viewer, users } => {
-                self.answer_ask(now, ask, &viewer, &users, &reply.reports);
+                self.answer_ask(said, ask, &viewer, &users, &reply.reports);
             }
         }
     }
@@ -60,12 +69,18 @@ impl Node {
     pub fn handle_notice(&mut self, now: Time, number: u64, notice: &Notice) {
         if let Some(shared) = self.shared.as_mut() {
             // A gap shows at the next beat: what was skipped is not counted as come.
-            let next = shared.noticed + 1;
-            shared.noticed = if number == next { number } else { shared.noticed };
+            let expected = shared.noticed == 0 || number == shared.noticed + 1;
+            shared.noticed = if expected { number } else { shared.noticed };
         }
         match notice {
-            Notice::Changed { epoch, report } => {
-                self.apply(now, *epoch, std::slice::from_ref(report));
+            Notice::Changed { epoch, at, report } => {
+                let Some(shared) = self.shared.as_mut().filter(|it| it.epoch == Some(*epoch))
+                else {
+                    // From an epoch that is over, or that this node has not entered.
+                    return;
+                };
+                let said = shared.clock.date(now, *at);
+                self.apply(now, said, *epoch, std::slice::from_ref(report));
             }
             Notice::Replaced { seat } => self.lose_seat(now, *seat, CloseCode::Replaced),
             Notice::Revoked { seat } => self.lose_seat(now, *seat, CloseCode::Revoked),
@@ -125,20 +140,21 @@ impl Node {
         self.schedule_flush(now);
     }
 
-    pub(super) fn apply(&mut self, now: Time, epoch: Epoch, reports: &[Report]) {
+    /// Takes how users stand, as of `said`.
+    pub(super) fn apply(&mut self, now: Time, said: Time, epoch: Epoch, reports: &[Report]) {
         if self.shared.as_ref().is_none_or(|it| it.epoch != Some(epoch)) {
             // From an epoch that is over, or that this node has not entered.
             return;
         }
         for report in reports {
-            self.watches.take(now, report);
+            self.watches.take(said, report);
         }
         self.schedule_flush(now);
     }
 
-    pub(super) fn set_warming(&mut self, now: Time, warming: Span) {
+    pub(super) fn set_warming(&mut self, said: Time, warming: Span) {
         if warming != Span::ZERO {
-            self.warm_until = Some(now + warming);
+            self.warm_until = Some(said + warming);
             self.watches.begin_warmup();
         }
     }
