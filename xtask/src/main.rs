@@ -14,6 +14,7 @@ use clap::{Parser, Subcommand};
 
 mod bindgen;
 mod demo;
+mod fuzz;
 mod npm;
 mod pack;
 mod paths;

@@ -3,13 +3,13 @@
 //! xtask itself is checked apart from the other crates: then cargo chooses the same features for its dependencies as
 //! for `cargo xtask`, and does not build them twice.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::run::{cargo, npm};
 use crate::tools::Tool::{
-    self, Browser, Clippy, NpmPackages, Python, Rustfmt, WasmTarget, WebDriver,
+    self, Browser, Clippy, Cxx, NpmPackages, Python, Rustfmt, WasmTarget, WebDriver,
 };
-use crate::{demo, npm as package, pack, python, simulator, size, smoke, tools};
+use crate::{demo, fuzz, npm as package, pack, python, simulator, size, smoke, tools};
 
 /// One thing that must hold.
 pub(crate) struct Step {
@@ -45,6 +45,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("pack", "the npm tarball and its size", PACKAGE, tarball),
     step("browser", "people in Chromium", PEOPLE, people),
     step("demo", "the demo starts, answers and stops", PACKAGE, smoke::run),
+    long("fuzz", "a minute for each fuzz target of the protocol", &[Cxx], fuzz::run),
     long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people())),
 ];
 
@@ -99,7 +100,13 @@ fn xtask() -> Result<()> {
 fn wasm_cores() -> Result<()> {
     const TARGET: &str = "--target wasm32-unknown-unknown";
     cargo(&format!("check -p greendot-protocol -p greendot-client {TARGET}")).run()?;
-    cargo(&format!("check -p greendot-engine --no-default-features {TARGET}")).run()
+    cargo(&format!("check -p greendot-engine --no-default-features {TARGET}")).run()?;
+    // JSON in a page is the browser's own: a serializer would weigh more than all the rest.
+    let tree =
+        cargo(&format!("tree -p greendot-wasm -e normal --prefix none {TARGET}")).output()?;
+    let serde = tree.lines().find(|line| line.starts_with("serde"));
+    ensure!(serde.is_none(), "what pages load depends on {}", serde.unwrap_or_default());
+    Ok(())
 }
 
 fn wasm() -> Result<()> {

@@ -10,3 +10,4 @@ mod json;
 mod limits;
 mod sessions;
 mod slow;
+mod vectors;

@@ -20,6 +20,11 @@ pub(super) fn install(what: &str, packages: &str, otherwise: &str) -> Result<()>
     rights.apt_get(&install).run()
 }
 
+/// A command that a package brings, unless it is there.
+pub(super) fn command(name: &str, what: &str, package: &str, otherwise: &str) -> Result<()> {
+    if on_path(name).is_some() { Ok(()) } else { install(what, package, otherwise) }
+}
+
 const OPTIONS: &str = "-q -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0";
 
 /// How this process may install packages without asking anyone.

@@ -8,7 +8,6 @@ use anyhow::{Result, bail};
 mod apt;
 mod browser;
 mod node;
-mod python;
 mod rust;
 
 pub(crate) use browser::{browser, webdriver_json};
@@ -26,6 +25,8 @@ pub(crate) enum Tool {
     NpmPackages,
     /// Python 3, without packages
     Python,
+    /// A C++ compiler, for libFuzzer
+    Cxx,
     /// Chromium
     Browser,
     /// The driver that wasm-bindgen tests reach Chromium through
@@ -45,7 +46,8 @@ pub(crate) fn ensure(tools: impl IntoIterator<Item = Tool>) -> Result<()> {
             Tool::Clippy => rust::component("clippy", "clippy"),
             Tool::WasmTarget => rust::wasm_target(),
             Tool::NpmPackages => node::packages(),
-            Tool::Python => python::ensure(),
+            Tool::Python => apt::command("python3", "Python", "python3", PYTHON),
+            Tool::Cxx => apt::command("c++", "a C++ compiler", "g++", CXX),
             Tool::Browser => browser::ensure_browser(),
             Tool::WebDriver => browser::ensure_driver(),
         }?;
@@ -58,3 +60,6 @@ pub(crate) fn ensure(tools: impl IntoIterator<Item = Tool>) -> Result<()> {
 fn missing(what: &str, remedy: &str) -> Result<()> {
     bail!("{what} is missing and cannot be installed from here. To mend that:\n\n    {remedy}\n")
 }
+
+const CXX: &str = "install one that answers to c++";
+const PYTHON: &str = "install Python 3.9 or newer from https://www.python.org";
