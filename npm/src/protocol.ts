@@ -146,8 +146,6 @@ export type Welcome = {
   idle_after_ms: number;
   /** The session's id, as taken. */
   session: string;
-  /** The session's generation. */
-  generation: number;
   /** The epoch that the node is in. */
   epoch: number;
   /** The user's mode. */

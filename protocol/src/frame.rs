@@ -156,8 +156,6 @@ pub struct Welcome<'a> {
     pub idle_after: Span,
     /// The session's id, as taken.
     pub session: &'a str,
-    /// The session's generation.
-    pub generation: u64,
     /// The epoch that the node is in.
     pub epoch: Epoch,
     /// The user's mode.

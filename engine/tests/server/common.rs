@@ -106,7 +106,6 @@ pub(crate) enum Heard {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Welcomed {
     pub(crate) session: String,
-    pub(crate) generation: u64,
     pub(crate) beat: Span,
     pub(crate) ttl: Span,
     pub(crate) mode: Mode,
@@ -212,7 +211,6 @@ fn owned(bytes: &[u8]) -> Heard {
     match frame {
         ServerFrame::Welcome(it) => Heard::Welcome(Welcomed {
             session: it.session.into(),
-            generation: it.generation,
             beat: it.beat,
             ttl: it.ttl,
             mode: it.mode,

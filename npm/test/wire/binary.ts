@@ -126,7 +126,6 @@ function welcome(from: Reader): ServerFrame {
     grace_ms: from.number(64n),
     idle_after_ms: from.number(64n),
     session: from.text(),
-    generation: from.number(64n),
     epoch: from.number(),
     mode: mode(from),
     revision: from.number(),

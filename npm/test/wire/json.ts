@@ -91,7 +91,6 @@ const SERVER: Readonly<Record<ServerFrame["type"], Fields>> = {
     grace_ms: time,
     idle_after_ms: time,
     session: text,
-    generation: time,
     epoch: number,
     mode,
     revision: number,

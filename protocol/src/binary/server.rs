@@ -103,7 +103,6 @@ fn encode_welcome(welcome: &Welcome<'_>, out: &mut Vec<u8>) {
         put_varint(out, span.as_millis());
     }
     put_text(out, welcome.session);
-    put_varint(out, welcome.generation);
     put_varint(out, u64::from(welcome.epoch.0));
     out.push(welcome.mode as u8);
     put_varint(out, u64::from(welcome.revision.0));
@@ -118,7 +117,6 @@ fn decode_welcome<'a>(from: &mut Reader<'a>) -> Result<Welcome<'a>, DecodeError>
         grace: Span::from_millis(from.u64()?),
         idle_after: Span::from_millis(from.u64()?),
         session: from.text()?,
-        generation: from.u64()?,
         epoch: Epoch(from.u32()?),
         mode: mode(from.byte()?)?,
         revision: Revision(from.u32()?),

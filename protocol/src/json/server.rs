@@ -41,8 +41,6 @@ pub(crate) struct Welcome<'a> {
     /// The session's id, as taken.
     #[serde(borrow)]
     session: Text<'a>,
-    /// The session's generation.
-    generation: u64,
     /// The epoch that the node is in.
     epoch: u32,
     /// The user's mode.
@@ -242,7 +240,6 @@ impl<'a> Welcome<'a> {
             grace_ms: welcome.grace.as_millis(),
             idle_after_ms: welcome.idle_after.as_millis(),
             session: welcome.session.into(),
-            generation: welcome.generation,
             epoch: welcome.epoch.0,
             mode: Named(welcome.mode),
             revision: welcome.revision.0,
@@ -258,7 +255,6 @@ impl<'a> Welcome<'a> {
             grace: Span::from_millis(self.grace_ms),
             idle_after: Span::from_millis(self.idle_after_ms),
             session: self.session.as_str(),
-            generation: self.generation,
             epoch: Epoch(self.epoch),
             mode: self.mode.0,
             revision: Revision(self.revision),

@@ -65,7 +65,6 @@ pub(crate) fn with_server_frame(from: &ServerParts, check: impl FnOnce(&ServerFr
             grace: span(2),
             idle_after: span(3),
             session: text,
-            generation: spans[4],
             epoch,
             mode: *mode,
             revision: Revision(*number),
@@ -101,7 +100,7 @@ pub(crate) struct ServerParts {
     kind: u8,
     texts: (String, String),
     number: u32,
-    spans: [u64; 5],
+    spans: [u64; 4],
     flag: bool,
     mode: Mode,
     code: CloseCode,
@@ -137,7 +136,7 @@ pub(crate) fn server_parts() -> impl Strategy<Value = ServerParts> {
     );
     let seen = proptest::option::of(any::<u64>());
     let entries = vec((number(), select(&State::ALL), number(), seen, text()), 0..20);
-    (0..8u8, texts, number(), any::<[u64; 5]>(), any::<bool>(), choices, entries).prop_map(
+    (0..8u8, texts, number(), any::<[u64; 4]>(), any::<bool>(), choices, entries).prop_map(
         |(kind, texts, number, spans, flag, (mode, code, error), entries)| ServerParts {
             kind,
             texts,

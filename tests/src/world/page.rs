@@ -178,7 +178,6 @@ impl World<'_> {
                     grace: engine.grace,
                     idle_after: engine.idle_after,
                     session: &hello.session,
-                    generation: 1,
                     epoch: Epoch(0),
                     mode: Mode::Auto,
                     revision: Revision(0),

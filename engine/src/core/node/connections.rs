@@ -69,7 +69,6 @@ pub(super) struct Conn {
     /// The lease that this connection renews; none once it speaks for no session any more.
     pub(super) lease: Option<LeaseId>,
     pub(super) viewer: Option<ViewerId>,
-    pub(super) generation: u64,
     pub(super) token_until: Option<Time>,
     pub(super) waiting: Waiting,
 }
@@ -132,7 +131,6 @@ impl Node {
             session: connected.session,
             lease: None,
             viewer: None,
-            generation: connected.generation,
             token_until: connect.token_until,
             waiting: Waiting { welcome: alone, welcomed: alone, ..Waiting::default() },
         }));

@@ -33,7 +33,6 @@ impl Node {
                 grace: self.settings.grace,
                 idle_after,
                 session,
-                generation: row.generation,
                 epoch,
                 mode,
                 revision,

@@ -15,7 +15,6 @@ pub(super) struct Conn {
     /// Whom it speaks for, once its hello was taken.
     pub(super) user: Option<usize>,
     pub(super) session: String,
-    pub(super) generation: u64,
     pub(super) epoch: Option<u32>,
     /// Its node still has it open.
     pub(super) open: bool,

@@ -18,7 +18,8 @@ impl Oracle<'_> {
         let parcel = match &frame {
             ServerFrame::Welcome(welcome) => {
                 self.conns[conn].stale = Some(welcome.stale);
-                self.check_welcome(conn, welcome.generation, welcome.epoch, welcome.mode)?;
+                self.conns[conn].epoch = Some(welcome.epoch.0);
+                self.check_mode(conn, welcome.mode)?;
                 Parcel::Welcome
             }
             ServerFrame::Mode { mode, .. } => {
@@ -43,26 +44,6 @@ impl Oracle<'_> {
             self.conns[conn].on_the_way.push_back(parcel);
         }
         Ok(())
-    }
-
-    fn check_welcome(&mut self, conn: usize, generation: u64, epoch: Epoch, mode: Mode) -> Found {
-        self.conns[conn].epoch = Some(epoch.0);
-        if !self.cluster.is_heard(self.conns[conn].node) {
-            // A node that reaches no store has to make one up.
-            return self.check_mode(conn, mode);
-        }
-        self.conns[conn].generation = generation;
-        let (user, session) = (self.conns[conn].user, &self.conns[conn].session);
-        let before = self.conns[..conn]
-            .iter()
-            .filter(|it| it.user == user && it.session == *session)
-            .map(|it| it.generation)
-            .max();
-        if before.is_some_and(|it| it >= generation) {
-            let text = format!("{generation} after {before:?} for {session}");
-            return self.complain(Kind::GenerationBack, text);
-        }
-        self.check_mode(conn, mode)
     }
 
     /// A user's own connection is told the mode as it is.

@@ -177,10 +177,6 @@ impl Node {
                 if let Some(session) = self.leases.get(lease).map(|it| it.session) {
                     self.directory.set_generation(session, generation);
                 }
-                let conn = self.leases.get(lease).and_then(|it| it.conn);
-                if let Some(row) = conn.and_then(|it| self.conns.get_mut(it.0)) {
-                    row.generation = generation;
-                }
                 if carries_over && idle {
                     self.adopt_idle(lease);
                 }
