@@ -76,7 +76,7 @@ export function makeHost() {
     if (at >= 0) hooks.splice(at, 1)[0].call();
   };
   const host = { log, hooks, urlOfNode: "ws://node" };
-  for (const name of ["needToken", "changed", "link", "stale", "mode", "error", "ticket"]) {
+  for (const name of ["needToken", "changed", "link", "stale", "mode", "error", "beacon"]) {
     host[name] = (...args) => told(name, args);
   }
   host.url = node => (host.urlOfNode === "bad" ? "bad" : `${host.urlOfNode}${node}`);

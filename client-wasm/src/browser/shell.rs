@@ -159,7 +159,7 @@ impl Shell {
             }
             Output::Stale(is) => self.host.stale(is),
             Output::Mode(mode) => self.host.mode(mode as u32),
-            Output::Ticket(ticket) => self.host.ticket(&ticket),
+            Output::Beacon { node, ticket } => self.host.beacon(node, &ticket),
             Output::Error { code, about, text } => self.host.error(code as u32, about, &text),
         }
     }
