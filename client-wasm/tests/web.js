@@ -20,6 +20,7 @@ class FakeSocket {
     this.sent.push(bytes.slice());
   }
   close(code) {
+    if (code !== 1000 && !(code >= 3000 && code <= 4999)) throw new DOMException("a reserved code", "InvalidAccessError");
     this.closedWith = code;
     this.readyState = 2;
   }
