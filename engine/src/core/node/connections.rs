@@ -275,7 +275,8 @@ impl Node {
         }
     }
 
-    pub(super) fn conn_ids(&self) -> Vec<ConnId> {
+    /// The open connections.
+    pub fn conn_ids(&self) -> Vec<ConnId> {
         self.conns.iter().map(|(id, _)| ConnId(id)).collect()
     }
 
