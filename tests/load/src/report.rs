@@ -110,7 +110,14 @@ mod tests {
     use super::*;
 
     fn row(figure: f64, budget: Budget) -> Row {
-        Row { key: "key", what: "it".into(), ours: "1".into(), baseline: "2".into(), figure, budget }
+        Row {
+            key: "key",
+            what: "it".into(),
+            ours: "1".into(),
+            baseline: "2".into(),
+            figure,
+            budget,
+        }
     }
 
     #[test]

@@ -53,14 +53,13 @@ impl Node {
         let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
         match due {
             None => {}
+            Some(Due::Ping) if self.leases.is_connected(conn) => {
+                self.outputs.push_back(Output::Ping(conn));
+            }
+            Some(Due::Ping) => {}
             // Nobody could renew anything for a while: nobody ends for it.
             Some(Due::Expired | Due::Lingered) if spared => {}
             Some(Due::Silent) => self.seat_is_silent(conn),
-            Some(Due::Ping) => {
-                if self.leases.is_connected(conn) {
-                    self.outputs.push_back(Output::Ping(conn));
-                }
-            }
             Some(Due::Idle) => self.set_idle(now, conn, Idle::Found),
             // A session that said `closing` may still have its connection, too.
             Some(Due::Expired | Due::Lingered) if self.leases.is_connected(conn) => {

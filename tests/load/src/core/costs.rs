@@ -32,7 +32,8 @@ pub fn sessions(report: &mut Report, count: usize, allocated: fn() -> usize) {
         ours.push(greendot(&work, allocated));
         writes.push(flat_writes(&work));
     }
-    let of = |rounds: &[Round], figure: fn(&Round) -> f64| median(rounds.iter().map(figure).collect());
+    let of =
+        |rounds: &[Round], figure: fn(&Round) -> f64| median(rounds.iter().map(figure).collect());
     let mut ratio = |key, what: &str, figure: fn(&Round) -> f64, least| {
         let (mine, other) = (of(&ours, figure), of(&theirs, figure));
         report.add(Row {
@@ -164,9 +165,11 @@ fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
     let (beat, ()) = timed(|| {
         for (place, &conn) in beats.iter().enumerate() {
             node.handle_frame(Time::from_millis(work.time(place)), conn, &frame);
+            while let Some(output) = node.poll_output() {
+                _ = black_box(output);
+            }
         }
     });
-    while node.poll_output().is_some() {}
     // Each looked at once when its first deadline comes, as in ordinary life.
     let mut now = node.deadline();
     while now < Time::from_millis(56_000 - 1) {

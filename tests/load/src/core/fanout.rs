@@ -70,12 +70,11 @@ fn crowd(watchers: usize) -> Node {
         token_until: None,
     };
     node.handle_connect(Time::ZERO, &connect("celebrity")).expect("all is well");
-    let watch = ClientFrame::Watch {
-        request: 1,
-        users: vec![WatchItem { number: 1, user: "celebrity" }],
-    };
+    let watch =
+        ClientFrame::Watch { request: 1, users: vec![WatchItem { number: 1, user: "celebrity" }] };
     for number in 0..watchers {
-        let conn = node.handle_connect(Time::ZERO, &connect(names.get(number))).expect("all is well");
+        let conn =
+            node.handle_connect(Time::ZERO, &connect(names.get(number))).expect("all is well");
         node.handle_frame(Time::ZERO, conn, &watch);
         while node.poll_output().is_some() {}
         node.transmit(Time::ZERO, conn, &mut |frame| _ = black_box(frame));

@@ -34,7 +34,9 @@ impl Node {
     pub(super) fn register_with(&mut self, now: Time, lease: ConnId, mode: Option<ModeChoice>) {
         let Some(name) = self.session_name(lease) else { return };
         let Some(row) = self.leases.get(lease) else { return };
-        let Some(view) = self.session_of(lease).and_then(|it| self.directory.view(it)) else { return };
+        let Some(view) = self.session_of(lease).and_then(|it| self.directory.view(it)) else {
+            return;
+        };
         let Some(shared) = self.shared.as_ref() else { return };
         let Some(seat) = shared.seats.get(&lease) else { return };
         let register = Register {
