@@ -76,7 +76,8 @@ fn with_names(glue: &str, printed: &str) -> Result<String> {
     let known = rename(format!("\"{MODULE}\":"), format!("{SHORT_MODULE}:"));
     ensure!(known, "the glue provides no {MODULE}");
     for import in list("imports") {
-        let [Some(MODULE), Some(long), Some(short)] = [0, 1, 2].map(|it| import[it].as_str()) else {
+        let [Some(MODULE), Some(long), Some(short)] = [0, 1, 2].map(|it| import[it].as_str())
+        else {
             bail!("an import of another form: {import}");
         };
         ensure!(rename(format!("{long}:"), format!("{short}:")), "the glue provides no {long}");

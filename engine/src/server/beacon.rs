@@ -21,6 +21,7 @@ const LENGTH: usize = 32;
 
 impl Ticket {
     /// One that nobody has had, and nobody can guess.
+    #[expect(clippy::disallowed_methods, reason = "the driver is where randomness comes from")]
     pub(super) fn draw() -> Result<Self, getrandom::Error> {
         let mut random = [0; LENGTH / 2];
         getrandom::fill(&mut random)?;

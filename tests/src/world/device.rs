@@ -279,9 +279,9 @@ impl World<'_> {
     fn session_for(&self, name: &str, stored: Option<&str>, browser: Option<usize>) -> String {
         let own = name.split_once('/').map_or("", |it| it.1);
         let in_use = |id: &str| {
-            self.devices.iter().any(|it| {
-                Some(it.browser) == browser && it.session == id && it.client.is_some()
-            })
+            self.devices
+                .iter()
+                .any(|it| Some(it.browser) == browser && it.session == id && it.client.is_some())
         };
         stored.filter(|id| !in_use(id)).unwrap_or(own).to_owned()
     }
