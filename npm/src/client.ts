@@ -243,7 +243,11 @@ export class Client implements Presence {
     return {
       needToken: dial => tell(it => void it.#token(dial)),
       url: node => nodes[node] ?? "",
-      changed: (part, row) => tell(it => it.#parts.changed(part, row)),
+      // Without a closure of its own: this is called for every change.
+      changed: (part, row) => {
+        const alive = weak.deref();
+        if (alive !== undefined) alive.#parts.changed(part, row);
+      },
       // Changes are told in a microtask, which comes after the whole batch in any case.
       flushed: () => {},
       link: (state, code, retryMs) => tell(it => it.#linkTold(linkOf(state, code, retryMs))),

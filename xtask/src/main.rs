@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod bindgen;
 mod demo;
 mod fuzz;
@@ -59,6 +60,9 @@ enum Command {
     /// Report the raw, gzip and brotli bytes of what a page loads, or those of what goes over the wire
     Size(size::Args),
 
+    /// Measure, each figure beside its baseline and its budget
+    Bench(bench::Args),
+
     /// Play scenario files on a virtual clock and say which hold
     ///
     /// `--seeds N`, `--seed SEED` and `--trace` as `cargo xtask scenario --help` says.
@@ -98,6 +102,7 @@ fn main() -> ExitCode {
         Command::Test(args) => return test::run(&args),
         Command::Pack => pack::run(),
         Command::Size(args) => size::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Scenario { args } => simulator::run("scenario", args),
         Command::Hunt { args } => simulator::run("hunt", args),
         Command::Bindgen { args } => bindgen::bindgen(args),

@@ -7,5 +7,6 @@
     reason = "a driver: it measures time, waits, and starts tasks and processes"
 )]
 
+pub mod client;
 pub mod core;
 pub mod report;

@@ -1,4 +1,4 @@
-//! `bench core`: figures of the engine beside their baselines, from one run.
+//! `bench PART`: figures beside their baselines, from one run.
 
 use std::alloc::System;
 use std::path::PathBuf;
@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use cap::Cap;
 use clap::{Parser, ValueEnum};
-use greendot_load::core;
 use greendot_load::report::Report;
+use greendot_load::{client, core};
 
 /// It counts what is asked for.
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Figures of the engine beside what it is measured against, from one run.
+/// Figures beside what they are measured against, from one run.
 #[derive(Parser)]
 #[command(name = "bench")]
 struct Args {
@@ -31,6 +31,8 @@ struct Args {
 enum Part {
     /// The core: heartbeats, connects, sweeps, memory, fan-out.
     Core,
+    /// A herd of clients whose server comes back; always all of them, for its clock is not ours.
+    Client,
 }
 
 fn main() -> ExitCode {
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
             core::sessions(&mut report, 1_000_000 / scale, || ALLOCATOR.allocated());
             core::fanout(&mut report, 100_000 / scale);
         }
+        Part::Client => client::herd(&mut report, 10_000),
     }
     if let Some(file) = &args.json
         && let Err(error) = report.write(file)
