@@ -83,7 +83,7 @@ impl Peer {
     pub(super) fn change(self, user: u16, turn: u32) -> Message {
         match self {
             Self::Greendot => {
-                let mode = if turn % 2 == 0 { Mode::Dnd } else { Mode::Busy };
+                let mode = if turn.is_multiple_of(2) { Mode::Dnd } else { Mode::Busy };
                 frame(&ClientFrame::Mode(mode))
             }
             Self::Ws => message(2, user, 1 + (turn % 2) as u8),
