@@ -14,7 +14,7 @@ pub(super) fn run(quick: bool) -> Result<Figures> {
     let mut figures = Figures::new();
 
     let herd = folder.join("herd.json");
-    cargo("run -q --profile sim -p greendot-load --bin bench client --json").arg(&herd).run()?;
+    cargo("run -q --release -p greendot-load --bin bench client --json").arg(&herd).run()?;
     figures.extend(read(&herd)?);
 
     package::build()?;
