@@ -30,8 +30,11 @@ pub(crate) struct Args {
 /// The figures of one bench, by key. It prints its table itself, each figure as it comes.
 type Figures = Map<String, Value>;
 
-/// Each bench by name. It is told whether to be quick.
-const BENCHES: &[(&str, fn(bool) -> Result<Figures>)] = &[("client", client::run)];
+/// What measures. It is told whether to be quick.
+type Bench = fn(bool) -> Result<Figures>;
+
+/// Each bench by its name.
+const BENCHES: &[(&str, Bench)] = &[("client", client::run)];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     for (_, bench) in BENCHES.iter().filter(|it| it.0 == args.name) {
