@@ -8,7 +8,7 @@ use greendot_tests::judge::{self, Failure, Verdict};
 
 /// Plays scenario files on a virtual clock and says which of them hold.
 #[derive(Parser)]
-#[command(name = "scenario")]
+#[command(name = "cargo xtask scenario", bin_name = "cargo xtask scenario")]
 struct Args {
     /// Play each file with seeds 1 to N (jitter, ids, tie-breaks).
     #[arg(long, default_value_t = 3, value_name = "N")]
