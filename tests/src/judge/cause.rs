@@ -89,7 +89,7 @@ mod tests {
             {"t": 50, "bye": "c2"}
         ], "expect": [{"watcher": "W", "user": "ana", "events": []}]}"#;
         let file = Scenario::parse(text).unwrap();
-        assert_eq!(last_step(&file, &file.expects[0].expect, 60), Some(3));
-        assert_eq!(last_step(&file, &file.expects[0].expect, 1), Some(1));
+        assert_eq!(last_step(&file, &file.expects[0].expect, 60_000), Some(3));
+        assert_eq!(last_step(&file, &file.expects[0].expect, 1_000), Some(1));
     }
 }
