@@ -179,6 +179,8 @@ pub struct Entry<'a> {
     pub version: Version,
     /// How long ago the user was last seen; only while offline.
     pub seen_ago: Option<Span>,
+    /// Whether that is no more than a bound: the user was seen since, and more is not to be told.
+    pub coarse: bool,
     /// The user's note; empty if there is none. Never while offline.
     pub note: &'a str,
 }

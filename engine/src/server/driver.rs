@@ -177,7 +177,10 @@ impl Core {
                     continue;
                 }
                 // This node works alone: no store is asked, and nobody asks through outputs.
-                Output::Store { .. } | Output::Answer { .. } => continue,
+                Output::Store { .. }
+                | Output::Answer { .. }
+                | Output::List { .. }
+                | Output::Audience { .. } => continue,
             };
             if let Some(mailbox) = self.mailboxes.get(conn) {
                 deliveries.push((Arc::clone(mailbox), output));
@@ -208,7 +211,11 @@ fn deliver(mailbox: &Mailbox, output: Output) {
         Output::Ping(_) => mailbox.post(mailbox::PING),
         Output::ReadFirst(_) => mailbox.post(mailbox::READ_FIRST),
         Output::Close { code, retry_after, .. } => mailbox.post_close(code, retry_after),
-        Output::Transition(_) | Output::Store { .. } | Output::Answer { .. } => {}
+        Output::Transition(_)
+        | Output::Store { .. }
+        | Output::Answer { .. }
+        | Output::List { .. }
+        | Output::Audience { .. } => {}
     }
 }
 

@@ -8,7 +8,8 @@ use greendot_protocol::{Epoch, Span, Time};
 
 use super::Store;
 use super::messages::{
-    Claim, HeldBy, NodeId, Notice, Register, Reply, Report, Request, SessionName, Silent,
+    BarReport, Claim, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report, Request,
+    ScreenReport, SessionName, Silent,
 };
 use crate::core::Settings;
 use crate::core::directory::{Change, Directory, Joining, SessionId, UserId};
@@ -48,7 +49,7 @@ struct NodeRow {
 pub struct Counts {
     /// Sessions.
     pub sessions: usize,
-    /// Users to whom a node is subscribed.
+    /// Users and viewers to whom a node is subscribed.
     pub subscribed: usize,
 }
 
@@ -65,6 +66,8 @@ pub struct MemoryStore {
     covered: BTreeMap<NodeId, BTreeSet<SessionId>>,
     nodes: BTreeMap<NodeId, NodeRow>,
     subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    /// Nodes with connections of a user that look.
+    lookers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
     notices: VecDeque<(NodeId, u64, Notice)>,
     warm_until: Option<Time>,
     /// When any node last asked for anything.
@@ -104,6 +107,7 @@ impl MemoryStore {
             covered: BTreeMap::new(),
             nodes: BTreeMap::new(),
             subscribers: BTreeMap::new(),
+            lookers: BTreeMap::new(),
             notices: VecDeque::new(),
             warm_until: warming.then(|| now + settings.warmup()),
             reached: now,
@@ -121,7 +125,10 @@ impl MemoryStore {
 
     /// How much it holds.
     pub fn counts(&self) -> Counts {
-        Counts { sessions: self.directory.session_count(), subscribed: self.subscribers.len() }
+        Counts {
+            sessions: self.directory.session_count(),
+            subscribed: self.subscribers.len() + self.lookers.len(),
+        }
     }
 
     /// Keeps a journal from now on. It grows with every change.
@@ -192,6 +199,41 @@ impl MemoryStore {
             note: Arc::clone(&record.note),
             seen_ago: record.seen.map(|at| now.since(at)),
             heard: record.heard,
+            wish: record.wish,
+            wishes: record.wishes,
+        }
+    }
+
+    fn outlook(&self, now: Time, viewer: &Arc<str>) -> OutlookReport {
+        let outlook = self.directory.outlook(viewer);
+        let mut bars: Vec<BarReport> = outlook
+            .bars
+            .iter()
+            .map(|(user, bar)| BarReport {
+                user: Arc::clone(user),
+                behind: bar.behind,
+                screen: bar.screen.map(|it| ScreenReport {
+                    version: it.version,
+                    seen_ago: it.seen.map(|at| now.since(at)),
+                    heard: it.heard,
+                }),
+            })
+            .collect();
+        bars.sort_unstable_by(|one, other| one.user.cmp(&other.user));
+        OutlookReport {
+            viewer: Arc::clone(viewer),
+            number: self.directory.outlook_number(viewer),
+            hides: self.directory.hides(viewer),
+            bars,
+        }
+    }
+
+    /// Tells every node with connections of the viewer that look.
+    fn tell_outlook(&mut self, now: Time, viewer: &Arc<str>) {
+        let outlook = self.outlook(now, viewer);
+        let epoch = self.directory.epoch();
+        for node in self.lookers.get(viewer).into_iter().flatten().copied().collect::<Vec<_>>() {
+            self.tell(node, Notice::Outlook { epoch, at: now, outlook: outlook.clone() });
         }
     }
 
@@ -200,19 +242,25 @@ impl MemoryStore {
         if !change.any() {
             return;
         }
-        let report = self.report(now, user);
+        let report = self.spread(now, user);
         if let Some(journal) = self.journal.as_mut().filter(|_| change.public) {
             journal.published.push((now, Arc::clone(&report.user)));
         }
+        if change.public {
+            turned.push(report);
+        }
+    }
+
+    /// Tells every node that subscribed to the user how it stands.
+    fn spread(&mut self, now: Time, user: UserId) -> Report {
+        let report = self.report(now, user);
         let epoch = self.directory.epoch();
         let nodes: Vec<NodeId> =
             self.subscribers.get(&report.user).into_iter().flatten().copied().collect();
         for node in nodes {
             self.tell(node, Notice::Changed { epoch, at: now, report: report.clone() });
         }
-        if change.public {
-            turned.push(report);
-        }
+        report
     }
 
     /// Sends a notice to a run of a node, unless it is long gone.
@@ -405,10 +453,12 @@ impl MemoryStore {
     /// A run of a node that asks no more and holds nothing any more.
     fn forget_node(&mut self, node: NodeId) {
         self.nodes.remove(&node);
-        self.subscribers.retain(|_, nodes| {
-            nodes.remove(&node);
-            !nodes.is_empty()
-        });
+        for interested in [&mut self.subscribers, &mut self.lookers] {
+            interested.retain(|_, nodes| {
+                nodes.remove(&node);
+                !nodes.is_empty()
+            });
+        }
     }
 
     fn beat(
@@ -449,6 +499,7 @@ impl Store for MemoryStore {
     fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply {
         let mut turned = Vec::new();
         let mut reports = Vec::new();
+        let mut outlooks = Vec::new();
         let mut held = HeldBy::Nobody;
         if let Request::Beat { away, .. } = request
             && *away != Span::ZERO
@@ -546,23 +597,54 @@ impl Store for MemoryStore {
                     self.directory.reinstate(user);
                 }
             }
+            Request::SetLastSeen { user, wish } => {
+                self.wrote(now, user);
+                let (id, new) = self.directory.set_last_seen(user, *wish);
+                if new {
+                    // No change that anybody is told of: it counts from the next look on.
+                    self.spread(now, id);
+                }
+            }
+            Request::SetBlock { user, viewer, blocked, restored } => {
+                self.wrote(now, user);
+                let changed = if *restored {
+                    self.directory.restore_block(user, viewer)
+                } else {
+                    self.directory.set_block(now, user, viewer, *blocked)
+                };
+                if changed.is_some() {
+                    self.tell_outlook(now, viewer);
+                }
+            }
+            Request::AudienceChanged { user, viewer } => {
+                for node in self.nodes.keys().copied().collect::<Vec<_>>() {
+                    let (user, viewer) = (user.clone(), viewer.clone());
+                    self.tell(node, Notice::AudienceChanged { user, viewer });
+                }
+            }
+            Request::Look { viewers } => {
+                for viewer in viewers {
+                    self.lookers.entry(Arc::clone(viewer)).or_default().insert(node);
+                    outlooks.push(self.outlook(now, viewer));
+                }
+            }
+            Request::LookAway { viewers } => leave(&mut self.lookers, node, viewers),
             Request::Subscribe { users } => {
                 for user in users {
                     self.subscribers.entry(Arc::clone(user)).or_default().insert(node);
                 }
                 reports = self.read(now, users);
             }
-            Request::Unsubscribe { users } => {
-                for user in users {
-                    if let Some(nodes) = self.subscribers.get_mut(user) {
-                        nodes.remove(&node);
-                        if nodes.is_empty() {
-                            self.subscribers.remove(user);
-                        }
-                    }
-                }
+            Request::Unsubscribe { users } => leave(&mut self.subscribers, node, users),
+            Request::Read { viewer, users } => {
+                reports = self.read(now, users);
+                outlooks.push(self.outlook(now, viewer));
             }
-            Request::Read { users } => reports = self.read(now, users),
+            Request::List { viewer, at_most } => {
+                let present = self.directory.present(*at_most);
+                reports = present.into_iter().map(|it| self.report(now, it)).collect();
+                outlooks.push(self.outlook(now, viewer));
+            }
             Request::Beat { away, silent, heard } => self.beat(now, node, *away, silent, heard),
             Request::Sweep => self.sweep(now, &mut turned),
         }
@@ -573,12 +655,25 @@ impl Store for MemoryStore {
             warming: self.warm_until.map_or(Span::ZERO, |at| at.since(now)),
             held,
             reports,
+            outlooks,
             turned,
         }
     }
 
     fn poll_notice(&mut self) -> Option<(NodeId, u64, Notice)> {
         self.notices.pop_front()
+    }
+}
+
+/// The node wants to hear of these no more.
+fn leave(interested: &mut BTreeMap<Arc<str>, BTreeSet<NodeId>>, node: NodeId, names: &[Arc<str>]) {
+    for name in names {
+        if let Some(nodes) = interested.get_mut(name) {
+            nodes.remove(&node);
+            if nodes.is_empty() {
+                interested.remove(name);
+            }
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) fn settings() -> Settings {
         tick: Span::ZERO,
         idle_after: Span::from_secs(600),
         warmup: None,
+        ..Settings::default()
     }
 }
 
@@ -158,7 +159,7 @@ impl Rig {
     }
 
     pub(crate) fn state(&self, user: &str) -> State {
-        self.node.read_public(user, |seen| seen.state())
+        self.node.read_public(self.now, user, |seen| seen.state())
     }
 }
 

@@ -23,6 +23,7 @@ const CLOSE: u8 = ServerKind::Close.number();
 const STATE_BITS: u8 = 0b111;
 const HAS_SEEN: u8 = 1 << 3;
 const HAS_NOTE: u8 = 1 << 4;
+const IS_COARSE: u8 = 1 << 5;
 /// A varint length and that many bytes follow, to be passed over: room for what comes later.
 const HAS_EXTENSION: u8 = 1 << 7;
 
@@ -131,6 +132,9 @@ fn encode_entries(epoch: Epoch, entries: &[Entry<'_>], out: &mut Vec<u8>) {
         let mut head = entry.state as u8;
         if entry.seen_ago.is_some() {
             head |= HAS_SEEN;
+            if entry.coarse {
+                head |= IS_COARSE;
+            }
         }
         if !entry.note.is_empty() {
             head |= HAS_NOTE;
@@ -163,6 +167,7 @@ fn decode_entries<'a>(from: &mut Reader<'a>) -> Result<(Epoch, Vec<Entry<'a>>), 
         };
         if head & HAS_SEEN != 0 {
             entry.seen_ago = Some(Span::from_millis(from.u64()?));
+            entry.coarse = head & IS_COARSE != 0;
         }
         if head & HAS_NOTE != 0 {
             entry.note = from.text()?;

@@ -102,6 +102,10 @@ pub(crate) struct Entry<'a> {
     /// How long ago the user was last seen; only while offline, absent if never.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen_ago_ms: Option<u64>,
+    /// Whether that is no more than a bound: the user was seen since, and more is not to be told;
+    /// absent if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coarse: Option<bool>,
     /// The user's note; absent if there is none.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     note: Option<Text<'a>>,
@@ -271,6 +275,7 @@ impl<'a> Entry<'a> {
             state: Named(entry.state),
             version: entry.version.0,
             seen_ago_ms: entry.seen_ago.map(Span::as_millis),
+            coarse: (entry.coarse && entry.seen_ago.is_some()).then_some(true),
             note: text_if_any(entry.note),
         }
     }
@@ -281,6 +286,7 @@ impl<'a> Entry<'a> {
             state: self.state.0,
             version: Version(self.version),
             seen_ago: self.seen_ago_ms.map(Span::from_millis),
+            coarse: self.seen_ago_ms.is_some() && self.coarse.unwrap_or_default(),
             note: self.note.as_ref().map_or("", Text::as_str),
         }
     }

@@ -56,6 +56,27 @@ fn look(
             }
             held(right && !seen.is_empty(), || format!("{seen:?}"))
         }
+        Expect::AskChanges { ask, changes, full } => {
+            let answer = log.asks.get(ask).and_then(|it| it.last());
+            let was_full = log.full_asks.get(ask).copied();
+            let right = answer.is_some_and(|answer| {
+                answer.len() == changes.len()
+                    && changes
+                        .iter()
+                        .all(|(user, state)| answer.get(user).is_some_and(|it| it.state == *state))
+            });
+            held(right && full.is_none_or(|it| was_full == Some(it)), || {
+                format!("{answer:?}, full: {was_full:?}")
+            })
+        }
+        Expect::List { list, online, count } => {
+            let listed = log.lists.get(list);
+            let right = listed.is_some_and(|listed| {
+                online.as_ref().is_none_or(|it| same_names(it, listed))
+                    && count.is_none_or(|it| it == listed.len() as u64)
+            });
+            held(right, || format!("{listed:?}"))
+        }
         Expect::Snapshot { watcher, nth, user, state, version } => {
             let snapshot =
                 log.snapshots.get(watcher).and_then(|it| it.get((*nth as usize).checked_sub(1)?));
@@ -163,7 +184,7 @@ fn look(
         Expect::Writes { user, count, between } => {
             counted(world.writes(user).into_iter(), *count, *between)
         }
-        Expect::AskChanges { .. } | Expect::Memory { .. } | Expect::List { .. } => {
+        Expect::Memory { .. } => {
             return Err(NotBuilt(format!("the expectation {}", words(expect))));
         }
         // Looked at in their time.
@@ -185,6 +206,10 @@ fn look(
 /// A close code in the words of the protocol.
 fn name(code: u16) -> String {
     CloseCode::from_number(code).map_or_else(|| code.to_string(), |it| it.name().into())
+}
+
+fn same_names(wanted: &[String], seen: &[String]) -> bool {
+    wanted.len() == seen.len() && wanted.iter().all(|it| seen.contains(it))
 }
 
 fn held(right: bool, seen: impl FnOnce() -> String) -> Result<(), Wrong> {

@@ -349,7 +349,10 @@ impl World<'_> {
                     });
                 }
                 Output::Store { number, request } => self.ask_store(node, number, &request),
-                Output::Answer { ask, users } => self.answered(ask, &users),
+                Output::Answer { ask, full, mark, users } => {
+                    self.answered(ask, full, mark, &users);
+                }
+                Output::List { ask, users, .. } => self.listed(ask, &users),
                 _ => {}
             }
         }
@@ -470,7 +473,8 @@ impl World<'_> {
             return held.max(seen.map(Self::from_store));
         }
         let engines = self.nodes.iter().filter_map(|it| it.engine.as_ref());
-        let seen = engines.filter_map(|it| it.read_public(user, |glimpse| glimpse.seen())).max();
+        let now = self.engine_now();
+        let seen = engines.filter_map(|it| it.read_public(now, user, |it| it.seen())).max();
         held.max(seen.map(Self::from_engine))
     }
 

@@ -7,8 +7,10 @@ use foldhash::quality::SeedableRandomState;
 use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, State, Time};
 
 use super::face::Tally;
+use super::outlook::Outlooks;
 use super::sessions::Session;
-use super::{Connected, Face, Joining, Record, SessionId, SessionView};
+use super::{Connected, Face, Joining, Outlook, Record, SessionId, SessionView};
+use crate::core::gate::LastSeen;
 use crate::core::slab::{Id, Slab};
 
 /// A user's place in the directory; it never changes within an epoch.
@@ -38,6 +40,7 @@ pub struct Directory {
     names: HashMap<Arc<str>, UserId, SeedableRandomState>,
     users: Vec<User>,
     sessions: Slab<Session>,
+    outlooks: Outlooks,
     /// The highest generation given: each connect gets a higher one.
     generation: u64,
 }
@@ -66,6 +69,7 @@ impl Directory {
             )),
             users: Vec::new(),
             sessions: Slab::default(),
+            outlooks: Outlooks::new(seed),
             generation,
         }
     }
@@ -253,6 +257,58 @@ impl Directory {
         let change =
             Change { public: record.public.note_changed(), own: record.own.note_changed() };
         (id, change)
+    }
+
+    /// How exactly others may see when the user was there last; true if that is new.
+    pub fn set_last_seen(&mut self, user: &str, wish: LastSeen) -> (UserId, bool) {
+        let id = self.intern(user);
+        let record = &mut self.user_mut(id).record;
+        let new = std::mem::replace(&mut record.wish, wish) != wish;
+        record.wishes += u32::from(new);
+        (id, new)
+    }
+
+    /// What stands between a viewer and others.
+    pub fn outlook(&self, viewer: &str) -> &Arc<Outlook> {
+        self.outlooks.of(viewer)
+    }
+
+    /// The number of a viewer's outlook: it rises with each change.
+    pub fn outlook_number(&self, viewer: &str) -> u64 {
+        self.outlooks.number_of(viewer)
+    }
+
+    /// Whether the user hides from everybody.
+    pub fn hides(&self, user: &str) -> bool {
+        self.find(user).is_some_and(|it| self.user(it).mode == Mode::Invisible)
+    }
+
+    /// Users whom others see present, at most so many, in no order that means anything.
+    pub fn present(&self, at_most: usize) -> Vec<UserId> {
+        let ids = (0..self.users.len()).map(|it| UserId(it as u32));
+        ids.filter(|it| self.user(*it).record.public.is_present()).take(at_most).collect()
+    }
+
+    /// The user hides from the viewer, or shows itself again. The viewer's new outlook, if that
+    /// changes anything. Nobody can hide from itself.
+    pub fn set_block(
+        &mut self,
+        now: Time,
+        user: &str,
+        viewer: &str,
+        blocked: bool,
+    ) -> Option<Arc<Outlook>> {
+        if user == viewer {
+            return None;
+        }
+        let unheard = Record::default();
+        let record = self.names.get(user).map_or(&unheard, |id| &self.users[id.0 as usize].record);
+        self.outlooks.set(now, user, viewer, record, blocked)
+    }
+
+    /// The same for a block of an epoch before this one.
+    pub fn restore_block(&mut self, user: &str, viewer: &str) -> Option<Arc<Outlook>> {
+        self.outlooks.restore(user, viewer)
     }
 
     /// Marks the account as revoked: no session of it connects until it is reinstated. Ending

@@ -161,6 +161,7 @@ impl Node {
         self.publish(now, connected.user, connected.change);
         if connected.mode_changed {
             self.tell_mode(connected.user, Some(conn));
+            self.look_again(now, connect.user);
         }
         Ok(conn)
     }

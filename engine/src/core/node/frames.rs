@@ -1,11 +1,14 @@
 //! What a connection says after its hello.
 
+use std::sync::Arc;
+
 use greendot_protocol::limits::{NOTE_BYTES, USER_BYTES, WATCHES};
 use greendot_protocol::{Beat, ClientFrame, CloseCode, ErrorCode, Span, Time, WatchItem};
 
 use super::{ConnId, Ending, Node};
-use crate::core::gate::Sight;
+use crate::core::gate::Fineness;
 use crate::core::leases::{Idle, LeaseId};
+use crate::core::watches::ViewerId;
 
 /// Errors that wait for one connection; a client that causes more without reading them is closed.
 const ERRORS_WAITING: usize = 64;
@@ -136,9 +139,7 @@ impl Node {
             self.complain(now, conn, ErrorCode::BadRequest, 0, text.into());
             return;
         }
-        let Some(row) = self.conns.get_mut(conn.0) else { return };
-        let viewer = *row.viewer.get_or_insert_with(|| self.watches.open(conn));
-        let name = row.name.clone();
+        let Some((viewer, name)) = self.viewer_of(now, conn) else { return };
         if self.watches.requests_of(viewer) >= REQUESTS_WAITING
             || self.watches.waiting(viewer) + users.len() > ENTRIES_WAITING
         {
@@ -170,22 +171,47 @@ impl Node {
                 }
                 continue;
             }
-            let sight = if *item.user == *name { Sight::Own } else { Sight::Public };
             let (directory, alone) = (&self.directory, self.shared.is_none());
-            let new = self.watches.watch(viewer, item.number, item.user, sight, || {
+            let grant = self.audience.is_none().then_some(Fineness::Live);
+            let begun = self.watches.watch(viewer, item.number, item.user, grant, || {
                 // A shared store is asked; alone, the directory is right here.
                 alone.then(|| {
                     let user = directory.find(item.user);
                     user.map(|user| directory.record(user).clone()).unwrap_or_default()
                 })
             });
-            fresh.extend(new);
+            let Some(begun) = begun else { continue };
+            fresh.extend(begun.load);
+            if let Some(audience) = self.audience.as_mut().filter(|_| *item.user != *name) {
+                let known = audience.attach(now, &name, &item.user.into(), begun.watch);
+                if let Some(fineness) = known {
+                    self.watches.grant(now, begun.watch, fineness);
+                }
+            }
         }
         self.unload(now);
+        self.ask_audience(now);
         if self.shared.is_some() && !fresh.is_empty() {
             self.load(now, fresh);
         }
         self.wake(conn);
+    }
+
+    /// The viewer that a connection is, from its first wish on, and its user.
+    fn viewer_of(&mut self, now: Time, conn: ConnId) -> Option<(ViewerId, Arc<str>)> {
+        let row = self.conns.get(conn.0)?;
+        let name = Arc::clone(&row.name);
+        if let Some(viewer) = row.viewer {
+            return Some((viewer, name));
+        }
+        let outlook = self.shared.is_none().then(|| Arc::clone(self.directory.outlook(&name)));
+        let hides = self.hides(&name);
+        let (viewer, fresh) = self.watches.open(conn, &name, hides, outlook);
+        self.conns.get_mut(conn.0)?.viewer = Some(viewer);
+        if fresh && self.shared.is_some() {
+            self.look(now, vec![Arc::clone(&name)]);
+        }
+        Some((viewer, name))
     }
 
     /// Something was not done; the connection goes on, unless its client never reads. Returns

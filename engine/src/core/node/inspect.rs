@@ -20,6 +20,19 @@ pub struct NodeCounts {
     pub watches: usize,
     /// Connections that watch.
     pub viewers: usize,
+    /// Users whose connections watch.
+    pub onlookers: usize,
+    /// Looks that wait for the application's word.
+    pub looks: usize,
+}
+
+/// How the application's answers on who may see whom fare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AudienceCounts {
+    /// Pairs of which an answer is kept or awaited.
+    pub pairs: usize,
+    /// Answers that failed, came late, or were missing.
+    pub failures: u64,
 }
 
 /// A session that a node holds.
@@ -45,7 +58,17 @@ impl Node {
             watched: self.watches.subject_count(),
             watches: self.watches.watch_count(),
             viewers: self.watches.viewer_count(),
+            onlookers: self.watches.onlooker_count(),
+            looks: self.reads.len(),
         }
+    }
+
+    /// How the application's answers on who may see whom fare.
+    pub fn audience_counts(&self) -> AudienceCounts {
+        self.audience.as_ref().map_or_else(AudienceCounts::default, |it| AudienceCounts {
+            pairs: it.len(),
+            failures: it.failures(),
+        })
     }
 
     /// The sessions of a user.

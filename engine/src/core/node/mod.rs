@@ -9,10 +9,12 @@
 //! [`Node::handle_timeout`] no later than [`Node::deadline`]. `now` never runs back.
 
 mod app;
+mod audience;
 mod connections;
 mod frames;
 mod inspect;
 mod output;
+mod reads;
 mod shared;
 mod sweep;
 mod transmit;
@@ -25,13 +27,15 @@ use greendot_protocol::{Epoch, Time};
 pub use self::app::Refusal;
 use self::connections::Conn;
 pub use self::connections::{ConnId, Connect, SelfReport};
-pub use self::inspect::{HeldSession, NodeCounts};
-pub use self::output::{Answer, Ending, Output, Transition};
+pub use self::inspect::{AudienceCounts, HeldSession, NodeCounts};
+pub use self::output::{Answer, Ending, Mark, Output, Transition};
+use self::reads::Reads;
 use self::shared::Shared;
+use super::audience::Audience;
 use super::directory::{Change, Directory, UserId};
 use super::leases::{LeaseId, Leases, Periods};
 use super::slab::Slab;
-use super::watches::Watches;
+use super::watches::{CrowdRule, Watches};
 use super::{Settings, SettingsError};
 
 /// What a node may assume of the time before it.
@@ -53,6 +57,9 @@ pub struct Node {
     /// The lease of each of the directory's sessions, by its slot there.
     lease_of: Vec<Option<LeaseId>>,
     watches: Watches,
+    /// What the application says of who may see whom; none: it is not asked.
+    audience: Option<Audience>,
+    reads: Reads,
     conns: Slab<Conn>,
     /// Connections whose token ends, soonest first.
     tokens: BTreeSet<(Time, ConnId)>,
@@ -93,7 +100,18 @@ impl Node {
             directory: Directory::new(epoch, generation, seed),
             leases: Leases::new(now, periods),
             lease_of: Vec::new(),
-            watches: Watches::new(start == Start::AfterLoss, seed),
+            watches: Watches::new(
+                start == Start::AfterLoss,
+                settings.audience.is_some(),
+                seed,
+                CrowdRule {
+                    limit: settings.crowd_limit,
+                    every: settings.crowd_every,
+                    throng: settings.afar_limit.unwrap_or(usize::MAX),
+                },
+            ),
+            audience: settings.audience.map(|rule| Audience::new(rule, seed)),
+            reads: Reads::default(),
             conns: Slab::default(),
             tokens: BTreeSet::new(),
             outputs: VecDeque::new(),
@@ -124,7 +142,10 @@ impl Node {
     pub fn deadline(&self) -> Time {
         let token = self.tokens.first().map_or(Time::MAX, |&(at, _)| at);
         let store = self.shared.as_ref().map_or(Time::MAX, Shared::deadline);
-        self.sweep_at.min(self.flush_at.unwrap_or(Time::MAX)).min(token).min(store)
+        let audience = self.audience.as_ref().map_or(Time::MAX, Audience::deadline);
+        let crowds = self.watches.crowd_deadline();
+        let flush = self.flush_at.unwrap_or(Time::MAX);
+        self.sweep_at.min(flush).min(token).min(store).min(audience).min(crowds)
     }
 
     /// Time has come: sweeps, flushes and ends tokens, as far as they are due.
@@ -132,6 +153,8 @@ impl Node {
         self.end_tokens(now);
         self.sweep(now);
         self.store_timeout(now);
+        self.audience_timeout(now);
+        self.turn_rounds(now);
         if self.flush_at.is_some_and(|at| at <= now) {
             self.flush(now);
         }
@@ -145,7 +168,7 @@ impl Node {
         }
         let record = self.directory.record(user);
         let name = self.directory.name(user);
-        self.watches.publish(name, record, change);
+        self.watches.publish(now, name, record, change);
         if change.public {
             self.outputs.push_back(Output::Transition(Transition {
                 user: Arc::clone(name),
@@ -157,7 +180,16 @@ impl Node {
         self.schedule_flush(now);
     }
 
+    /// Tells the parts of crowds that are due.
+    fn turn_rounds(&mut self, now: Time) {
+        if self.watches.crowd_deadline() <= now {
+            self.watches.turn_rounds(now);
+            self.schedule_flush(now);
+        }
+    }
+
     fn schedule_flush(&mut self, now: Time) {
+        self.watches.turn_rounds(now);
         if !self.watches.has_marked() {
             return;
         }
