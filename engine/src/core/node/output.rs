@@ -93,7 +93,7 @@ impl Mark {
         let mut words = bytes.chunks_exact(4).map(|it| it.try_into().map(u32::from_le_bytes).ok());
         let epoch = words.next()??;
         let digests = words.collect::<Option<_>>()?;
-        (bytes.len() % 4 == 0).then_some(Self { epoch, digests })
+        bytes.len().is_multiple_of(4).then_some(Self { epoch, digests })
     }
 }
 

@@ -1,9 +1,9 @@
 //! Users with very many watchers: each of these is told at most once in an interval (rule 15).
 //!
-//! A change begins a round: over the interval the watchers are gone through once, a part at a
-//! time, and each is told the newest state, if that is not what it was shown last. What has
-//! changed back by then costs nothing. A change during a round is followed by another round in
-//! the same order, so that no watcher hears more often than once an interval.
+//! A change is held for a while, and then begins a round: over the interval the watchers are gone
+//! through once, a part at a time, and each is told the newest state, if that is not what it was
+//! shown last. What has changed back by then costs nothing. A change during a round is followed by
+//! another round in the same order, so that no watcher hears more often than once an interval.
 
 use greendot_protocol::{Span, Time};
 
@@ -13,6 +13,9 @@ use crate::core::slab::Id;
 
 /// In so many parts a crowd is told: with the default interval, ten a second.
 const PARTS: u64 = 100;
+
+/// A change is held for this part of the interval: what reverses within it is told to nobody.
+const HOLD: u64 = 10;
 
 /// When a user's watchers are a crowd.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +32,10 @@ pub(crate) struct CrowdRule {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     began: Time,
-    /// How many there were to tell.
-    many: usize,
+    /// The soonest that it may begin: the round before is over then.
+    earliest: Time,
+    /// How many there are to tell; none: it has not begun.
+    many: Option<usize>,
     /// Those before this place are still to be told. It moves down, because a watcher that takes
     /// the place of one that left comes from the end: it is told twice rather than never.
     left: usize,
@@ -50,21 +55,23 @@ impl Watches {
         let Some(subject) = self.subjects.get_mut(id) else { return };
         if let Some(round) = subject.round.as_mut() {
             round.again = true;
-            if round.began > now {
+            let at = now + self.crowds.every.fraction(1, HOLD);
+            if round.began > at && round.began > round.earliest {
                 // It only waited for the hour to pass.
                 self.rounds.remove(&(round.next, id));
-                (round.began, round.next) = (now, now);
-                self.rounds.insert((now, id));
+                let at = at.max(round.earliest);
+                (round.began, round.next) = (at, at);
+                self.rounds.insert((at, id));
             }
             return;
         }
-        self.begin_round(now, id);
+        self.begin_round(now + self.crowds.every.fraction(1, HOLD), now, id);
     }
 
-    fn begin_round(&mut self, at: Time, id: Id) {
+    fn begin_round(&mut self, at: Time, earliest: Time, id: Id) {
         let Some(subject) = self.subjects.get_mut(id) else { return };
-        let many = subject.watchers.len();
-        subject.round = Some(Round { began: at, many, left: many, next: at, again: false });
+        let round = Round { began: at, earliest, many: None, left: 0, next: at, again: false };
+        subject.round = Some(round);
         self.rounds.insert((at, id));
     }
 
@@ -83,13 +90,15 @@ impl Watches {
         let every = self.crowds.every.as_millis().max(1);
         let Some(subject) = self.subjects.get_mut(id) else { return };
         let Some(round) = subject.round.as_mut() else { return };
-        if round.left == round.many {
+        let many = *round.many.get_or_insert_with(|| {
+            round.left = subject.watchers.len();
             round.again = false;
-        }
+            round.left
+        });
         let passed = now.since(round.began).as_millis() + every / PARTS;
         // The first part goes at once, the last one when the interval is nearly over.
-        let told = (round.many as u64).saturating_mul(passed).div_ceil(every) as usize;
-        let from = round.many.saturating_sub(told).min(round.left);
+        let told = (many as u64).saturating_mul(passed).div_ceil(every) as usize;
+        let from = many.saturating_sub(told).min(round.left);
         let part = from.min(subject.watchers.len())..round.left.min(subject.watchers.len());
         round.left = from;
         let over = from == 0;
@@ -114,14 +123,15 @@ impl Watches {
             }
         }
         if over && again {
-            self.begin_round(now.max(began + self.crowds.every), id);
+            let at = now.max(began + self.crowds.every);
+            self.begin_round(at, at, id);
         } else if over {
-            self.await_hour(now, id);
+            self.await_hour(now, began + self.crowds.every, id);
         }
     }
 
     /// One that is shown from afar looks gone an hour after it went.
-    fn await_hour(&mut self, now: Time, id: Id) {
+    fn await_hour(&mut self, now: Time, earliest: Time, id: Id) {
         let Some(subject) = self.subjects.get(id) else { return };
         if subject.watchers.len() <= self.crowds.throng {
             return;
@@ -129,7 +139,7 @@ impl Watches {
         let seen = subject.record.as_ref().filter(|it| !it.public.is_present());
         let at = seen.and_then(|it| it.seen).map(|it| it + HOUR);
         if let Some(at) = at.filter(|at| *at > now) {
-            self.begin_round(at, id);
+            self.begin_round(at.max(earliest), earliest, id);
         }
     }
 }
