@@ -18,6 +18,9 @@ use crate::core::directory::{Change, Directory, Joining, SessionId, UserId};
 /// once a second.
 const UNREACHED: Span = Span::from_millis(2_500);
 
+/// A room that is too large to name all is told of no more often than this.
+const ROOM_EVERY: Span = Span::from_millis(1_000);
+
 /// Sessions that one user may have at a time.
 const SESSIONS_OF_A_USER: usize = 256;
 
@@ -44,13 +47,23 @@ struct NodeRow {
     told: u64,
 }
 
+/// A room that nodes look into.
+#[derive(Debug, Default)]
+struct RoomRow {
+    nodes: BTreeSet<NodeId>,
+    /// When they were told of it last.
+    told: Time,
+}
+
 /// How much the store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sessions.
     pub sessions: usize,
-    /// Users and viewers to whom a node is subscribed.
+    /// Users, viewers and rooms to whom a node is subscribed.
     pub subscribed: usize,
+    /// Rooms that anybody is in.
+    pub rooms: usize,
 }
 
 /// The shared store in memory.
@@ -68,6 +81,10 @@ pub struct MemoryStore {
     subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
     /// Nodes with connections of a user that look.
     lookers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    /// Nodes with connections that look into a room.
+    rooms: BTreeMap<Arc<str>, RoomRow>,
+    /// Rooms of which something is to be told.
+    untold: BTreeSet<Arc<str>>,
     notices: VecDeque<(NodeId, u64, Notice)>,
     warm_until: Option<Time>,
     /// When any node last asked for anything.
@@ -108,6 +125,8 @@ impl MemoryStore {
             nodes: BTreeMap::new(),
             subscribers: BTreeMap::new(),
             lookers: BTreeMap::new(),
+            rooms: BTreeMap::new(),
+            untold: BTreeSet::new(),
             notices: VecDeque::new(),
             warm_until: warming.then(|| now + settings.warmup()),
             reached: now,
@@ -127,7 +146,8 @@ impl MemoryStore {
     pub fn counts(&self) -> Counts {
         Counts {
             sessions: self.directory.session_count(),
-            subscribed: self.subscribers.len() + self.lookers.len(),
+            subscribed: self.subscribers.len() + self.lookers.len() + self.rooms.len(),
+            rooms: self.directory.room_count(),
         }
     }
 
@@ -354,12 +374,16 @@ impl MemoryStore {
                 passive: register.passive,
                 idle: register.idle,
                 mode: register.mode,
+                device: &register.device,
                 generation: register.generation.filter(|_| same),
             },
         );
         let session = joined.session;
         if register.lingers_for.is_some() {
             self.directory.linger(session);
+        }
+        for room in &register.rooms {
+            self.directory.join(session, room);
         }
         self.seats.insert(
             session,
@@ -385,6 +409,25 @@ impl MemoryStore {
         let idle = self.directory.view(session).is_some_and(|it| it.idle);
         let (mode, revision) = (joined.mode, joined.revision);
         HeldBy::You { generation: joined.generation, mode, revision, idle }
+    }
+
+    /// Tells the nodes that look into rooms who is there now; of a crowd, once in a while.
+    fn tell_rooms(&mut self, now: Time) {
+        self.untold.extend(self.directory.take_touched_rooms());
+        let limit = self.settings.room_limit;
+        for room in std::mem::take(&mut self.untold) {
+            let Some(row) = self.rooms.get_mut(&room) else { continue };
+            let roster = self.directory.roster(&room, limit);
+            if roster.count > limit && now < row.told + ROOM_EVERY {
+                self.untold.insert(room);
+                continue;
+            }
+            row.told = now;
+            let (epoch, nodes) = (self.directory.epoch(), row.nodes.clone());
+            for node in nodes {
+                self.tell(node, Notice::Room { epoch, roster: roster.clone() });
+            }
+        }
     }
 
     fn tell_mode(&mut self, user: UserId) {
@@ -453,6 +496,10 @@ impl MemoryStore {
     /// A run of a node that asks no more and holds nothing any more.
     fn forget_node(&mut self, node: NodeId) {
         self.nodes.remove(&node);
+        self.rooms.retain(|_, row| {
+            row.nodes.remove(&node);
+            !row.nodes.is_empty()
+        });
         for interested in [&mut self.subscribers, &mut self.lookers] {
             interested.retain(|_, nodes| {
                 nodes.remove(&node);
@@ -500,6 +547,7 @@ impl Store for MemoryStore {
         let mut turned = Vec::new();
         let mut reports = Vec::new();
         let mut outlooks = Vec::new();
+        let mut rooms = Vec::new();
         let mut held = HeldBy::Nobody;
         if let Request::Beat { away, .. } = request
             && *away != Span::ZERO
@@ -645,9 +693,35 @@ impl Store for MemoryStore {
                 reports = present.into_iter().map(|it| self.report(now, it)).collect();
                 outlooks.push(self.outlook(now, viewer));
             }
+            Request::Join { name, seat, room } => {
+                if let Some(session) = self.claimed(node, name, *seat) {
+                    self.directory.join(session, room);
+                }
+            }
+            Request::Leave { name, seat, room } => {
+                if let Some(session) = self.claimed(node, name, *seat) {
+                    self.directory.leave(session, room);
+                }
+            }
+            Request::LookInto { rooms: names } => {
+                for room in names {
+                    self.rooms.entry(Arc::clone(room)).or_default().nodes.insert(node);
+                    rooms.push(self.directory.roster(room, self.settings.room_limit));
+                }
+            }
+            Request::LookOut { rooms } => {
+                for room in rooms {
+                    let Some(row) = self.rooms.get_mut(room) else { continue };
+                    row.nodes.remove(&node);
+                    if row.nodes.is_empty() {
+                        self.rooms.remove(room);
+                    }
+                }
+            }
             Request::Beat { away, silent, heard } => self.beat(now, node, *away, silent, heard),
             Request::Sweep => self.sweep(now, &mut turned),
         }
+        self.tell_rooms(now);
         Reply {
             epoch: self.directory.epoch(),
             at: now,
@@ -656,6 +730,7 @@ impl Store for MemoryStore {
             held,
             reports,
             outlooks,
+            rooms,
             turned,
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span, Time, Version};
 
 use crate::core::LastSeen;
-use crate::core::directory::Face;
+use crate::core::directory::{Face, Roster};
 
 /// A run of a node: a new one at each start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,6 +50,10 @@ pub struct Register {
     pub lingers_for: Option<Span>,
     /// The user's mode, chosen afresh or repeated.
     pub mode: Option<ModeChoice>,
+    /// Rooms that it is in, as far as the node knows.
+    pub rooms: Vec<Arc<str>>,
+    /// What the person may call the device; may be empty.
+    pub device: Arc<str>,
 }
 
 /// A session that has been silent for more than a beat, and so has a deadline of its own.
@@ -174,6 +178,34 @@ pub enum Request {
         /// No more than so many.
         at_most: usize,
     },
+    /// A session goes into a room.
+    Join {
+        /// The session.
+        name: SessionName,
+        /// The node's number for the connect.
+        seat: u64,
+        /// The room's id.
+        room: Arc<str>,
+    },
+    /// A session leaves a room.
+    Leave {
+        /// The session.
+        name: SessionName,
+        /// The node's number for the connect.
+        seat: u64,
+        /// The room's id.
+        room: Arc<str>,
+    },
+    /// Tell this node who is in these rooms from now on; answered with it.
+    LookInto {
+        /// The rooms.
+        rooms: Vec<Arc<str>>,
+    },
+    /// No more of these.
+    LookOut {
+        /// The rooms.
+        rooms: Vec<Arc<str>>,
+    },
     /// The node is there: once a second. It covers those of its sessions that have no deadline of
     /// their own, if renewals are thinned.
     Beat {
@@ -264,6 +296,8 @@ pub struct Reply {
     pub reports: Vec<Report>,
     /// What stands between the viewers of whom it speaks and others.
     pub outlooks: Vec<OutlookReport>,
+    /// Who is in the rooms of which it speaks.
+    pub rooms: Vec<Roster>,
     /// The users whose public face this request turned.
     pub turned: Vec<Report>,
 }
@@ -312,6 +346,13 @@ pub enum Notice {
         at: Time,
         /// What stands between them now.
         outlook: OutlookReport,
+    },
+    /// Who is in a room that the node looks into has changed.
+    Room {
+        /// The epoch in which it is so.
+        epoch: Epoch,
+        /// Who is there now.
+        roster: Roster,
     },
     /// What the application said of who may see whom holds no more.
     AudienceChanged {

@@ -69,6 +69,11 @@ fn look(
                 format!("{answer:?}, full: {was_full:?}")
             })
         }
+        Expect::RosterFrames { conn, room, count, between } => {
+            let frames = world.raw(conn).and_then(|it| it.roster(room));
+            let times = frames.map_or(&[][..], |it| &it.frames);
+            counted(times.iter().copied(), *count, *between)
+        }
         Expect::List { list, online, count } => {
             let listed = log.lists.get(list);
             let right = listed.is_some_and(|listed| {
@@ -199,6 +204,7 @@ fn look(
         | Expect::Conns { .. }
         | Expect::Ago { .. }
         | Expect::Room { .. }
+        | Expect::Roster { .. }
         | Expect::Leaks { .. } => Ok(()),
     })
 }

@@ -27,7 +27,7 @@ pub use self::device::Device;
 pub use self::edges::{Bytes, Edge, Edges};
 pub use self::log::{Asked, Callback, DeviceLog, Log, ViewerEvent, ViewerSnapshot};
 pub use self::node::{HeldInRun, SimNode};
-pub use self::raw::Raw;
+pub use self::raw::{Raw, Roster};
 use self::rng::Rng;
 use self::trace::Trace;
 pub use self::viewer::Viewer;

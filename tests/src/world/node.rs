@@ -258,6 +258,7 @@ impl World<'_> {
                     mode: hello.mode,
                 },
                 token_until: until.map(|it| Time::from_millis(it + ENGINE_ORIGIN)),
+                device: hello.device,
             },
         );
         let id = match taken {
@@ -451,6 +452,19 @@ impl World<'_> {
                 heard: Self::from_engine(it.heard),
             })
             .collect()
+    }
+
+    /// Who is in a room, as everybody may see it: the count, and those who are named.
+    pub fn roster(&self, room: &str) -> (usize, Vec<String>) {
+        let limit = self.scenario.settings.engine.room_limit;
+        let roster = match &self.store {
+            Some(store) => store.twin.directory().roster(&room.into(), limit),
+            None => match self.nodes.iter().find_map(|it| it.engine.as_ref()) {
+                Some(engine) => engine.roster(room),
+                None => return (0, Vec::new()),
+            },
+        };
+        (roster.count, roster.members.iter().map(ToString::to_string).collect())
     }
 
     /// Open connections of a user, over all nodes.

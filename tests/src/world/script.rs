@@ -21,6 +21,9 @@ impl World<'_> {
             Verb::Hangup { watcher } => self.viewer_hangs_up(watcher),
             Verb::Ask { repeat, .. } => self.ask_again(index, *repeat),
             Verb::List { watcher, name } => self.viewer_lists(watcher, name),
+            Verb::Room { who, room, join } if self.raws.contains_key(who) => {
+                self.raw_goes(who, room, *join);
+            }
             Verb::Block { user, viewer, blocked } => {
                 self.on_engine(|engine, now| engine.set_block(now, user, viewer, *blocked));
             }

@@ -6,11 +6,13 @@
 mod face;
 mod outlook;
 mod record;
+mod rooms;
 mod sessions;
 mod users;
 
 pub use face::Face;
 pub use outlook::{Bar, Outlook, Screen};
 pub use record::Record;
+pub use rooms::Roster;
 pub use sessions::{Connected, Joining, SessionId, SessionView};
 pub use users::{Change, Directory, UserId};

@@ -1,6 +1,8 @@
 //! Sessions as the directory knows them.
 
-use greendot_protocol::{Mode, ModeChoice, Revision};
+use std::sync::Arc;
+
+use greendot_protocol::{Mode, ModeChoice, Revision, Time};
 
 use super::{Change, UserId};
 use crate::core::slab::Id;
@@ -22,6 +24,8 @@ pub struct Joining<'a> {
     pub idle: Option<bool>,
     /// The mode, chosen afresh or repeated.
     pub mode: Option<ModeChoice>,
+    /// What the person may call the device; empty: as it was called before.
+    pub device: &'a str,
     /// The generation to go on in, for a session that is registered again; none: a new one.
     pub generation: Option<u64>,
 }
@@ -58,6 +62,10 @@ pub struct SessionView {
     pub idle: bool,
     /// Whether it is passive.
     pub passive: bool,
+    /// What the person may call the device; may be empty.
+    pub device: Box<str>,
+    /// When it began.
+    pub since: Time,
 }
 
 /// A row of the directory's table.
@@ -71,9 +79,65 @@ pub(super) struct Session {
     pub(super) idle: bool,
     pub(super) passive: bool,
     pub(super) lingering: bool,
+    /// When it began.
+    pub(super) since: Time,
+    /// What few sessions have.
+    extra: Option<Box<Extra>>,
+}
+
+#[derive(Debug, Default)]
+struct Extra {
+    /// The rooms it is in.
+    rooms: Vec<Arc<str>>,
+    /// What the person may call the device; may be empty.
+    device: Box<str>,
 }
 
 impl Session {
+    pub(super) fn new(user: UserId, next: Option<SessionId>, now: Time, joining: &Joining<'_>) -> Self {
+        let mut session = Self {
+            user,
+            next,
+            name: joining.session.into(),
+            generation: 0,
+            idle: joining.idle.unwrap_or(false),
+            passive: joining.passive,
+            lingering: false,
+            since: now,
+            extra: None,
+        };
+        session.set_device(joining.device);
+        session
+    }
+
+    /// What the device is called from now on; empty: as before.
+    pub(super) fn set_device(&mut self, device: &str) {
+        if !device.is_empty() {
+            self.extra.get_or_insert_default().device = device.into();
+        }
+    }
+
+    pub(super) fn rooms(&self) -> &[Arc<str>] {
+        self.extra.as_ref().map_or(&[], |it| &it.rooms)
+    }
+
+    /// Goes into a room; false if it is there already.
+    pub(super) fn enter(&mut self, room: &Arc<str>) -> bool {
+        let rooms = &mut self.extra.get_or_insert_default().rooms;
+        let new = !rooms.contains(room);
+        if new {
+            rooms.push(Arc::clone(room));
+        }
+        new
+    }
+
+    /// Leaves a room, if it is there.
+    pub(super) fn exit(&mut self, room: &str) -> Option<Arc<str>> {
+        let rooms = &mut self.extra.as_mut()?.rooms;
+        let place = rooms.iter().position(|it| **it == *room)?;
+        Some(rooms.swap_remove(place))
+    }
+
     pub(super) fn view(&self) -> SessionView {
         SessionView {
             session: self.name.clone(),
@@ -81,6 +145,8 @@ impl Session {
             lingering: self.lingering,
             idle: self.idle,
             passive: self.passive,
+            device: self.extra.as_ref().map(|it| it.device.clone()).unwrap_or_default(),
+            since: self.since,
         }
     }
 }

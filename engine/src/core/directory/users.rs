@@ -8,8 +8,9 @@ use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, State, Time};
 
 use super::face::Tally;
 use super::outlook::Outlooks;
+use super::rooms::Rooms;
 use super::sessions::Session;
-use super::{Connected, Face, Joining, Outlook, Record, SessionId, SessionView};
+use super::{Connected, Face, Joining, Outlook, Record, Roster, SessionId, SessionView};
 use crate::core::gate::LastSeen;
 use crate::core::slab::{Id, Slab};
 
@@ -41,6 +42,7 @@ pub struct Directory {
     users: Vec<User>,
     sessions: Slab<Session>,
     outlooks: Outlooks,
+    rooms: Rooms,
     /// The highest generation given: each connect gets a higher one.
     generation: u64,
 }
@@ -70,6 +72,7 @@ impl Directory {
             users: Vec::new(),
             sessions: Slab::default(),
             outlooks: Outlooks::new(seed),
+            rooms: Rooms::new(seed),
             generation,
         }
     }
@@ -165,21 +168,16 @@ impl Directory {
                 let row = self.sessions.get_mut(id.0).expect("found above");
                 row.generation = generation;
                 row.lingering = false;
-                row.passive = joining.passive;
                 row.idle = joining.idle.unwrap_or(row.idle);
+                row.set_device(joining.device);
+                self.set_passive(id, joining.passive);
                 id
             }
             None => {
                 let next = self.user(user).first;
-                let id = SessionId(self.sessions.insert(Session {
-                    user,
-                    next,
-                    name: joining.session.into(),
-                    generation,
-                    idle: joining.idle.unwrap_or(false),
-                    passive: joining.passive,
-                    lingering: false,
-                }));
+                let mut row = Session::new(user, next, now, joining);
+                row.generation = generation;
+                let id = SessionId(self.sessions.insert(row));
                 self.user_mut(user).first = Some(id);
                 id
             }
@@ -232,8 +230,73 @@ impl Directory {
         self.unlink(row.user, session, row.next);
         if !row.passive {
             self.hear(row.user, heard);
+            for room in row.rooms() {
+                self.rooms.exit(room, row.user);
+            }
         }
         Some(row.user)
+    }
+
+    /// A session that connects anew may count for its user, or no more.
+    fn set_passive(&mut self, session: SessionId, passive: bool) {
+        let Some(row) = self.sessions.get_mut(session.0) else { return };
+        if std::mem::replace(&mut row.passive, passive) == passive {
+            return;
+        }
+        let (user, rooms) = (row.user, row.rooms().to_vec());
+        let present = self.user(user).record.public.is_present();
+        for room in &rooms {
+            if passive {
+                self.rooms.exit(room, user);
+            } else {
+                self.rooms.enter(room, user, present);
+            }
+        }
+    }
+
+    /// The session goes into a room; false if it is there already. A passive one is not seen there.
+    pub fn join(&mut self, session: SessionId, room: &Arc<str>) -> bool {
+        let Some(row) = self.sessions.get_mut(session.0) else { return false };
+        if !row.enter(room) {
+            return false;
+        }
+        let (user, passive) = (row.user, row.passive);
+        if !passive {
+            let present = self.user(user).record.public.is_present();
+            self.rooms.enter(room, user, present);
+        }
+        true
+    }
+
+    /// The session leaves a room; false if it is not there.
+    pub fn leave(&mut self, session: SessionId, room: &str) -> bool {
+        let Some(row) = self.sessions.get_mut(session.0) else { return false };
+        let Some(room) = row.exit(room) else { return false };
+        let (user, passive) = (row.user, row.passive);
+        if !passive {
+            self.rooms.exit(&room, user);
+        }
+        true
+    }
+
+    /// The rooms that a session is in.
+    pub fn rooms_of(&self, session: SessionId) -> &[Arc<str>] {
+        self.sessions.get(session.0).map_or(&[], Session::rooms)
+    }
+
+    /// How many rooms anybody is in.
+    pub fn room_count(&self) -> usize {
+        self.rooms.len()
+    }
+
+    /// Who is in a room; up to `limit` users are named, of more only some.
+    pub fn roster(&self, room: &Arc<str>, limit: usize) -> Roster {
+        self.rooms.roster(room, limit, |user| self.name(user))
+    }
+
+    /// Rooms whose roster has changed since the last call.
+    pub(crate) fn take_touched_rooms(&mut self) -> Vec<Arc<str>> {
+        self.rooms.take_touched()
     }
 
     /// The user's own choice; `None` if nothing was chosen anew.
@@ -427,7 +490,23 @@ impl Directory {
             own: record.own.turn(tally.own(user.mode)),
         };
         record.heard |= record.public.state != State::Offline;
+        if change.public {
+            self.show_in_rooms(id);
+        }
         change
+    }
+
+    /// The user's public face has turned: in rooms it is seen, or is not.
+    fn show_in_rooms(&mut self, id: UserId) {
+        let present = self.user(id).record.public.is_present();
+        let rooms: Vec<Arc<str>> = self
+            .sessions_of(id)
+            .filter(|(_, it)| !it.passive)
+            .flat_map(|(_, it)| it.rooms().iter().cloned())
+            .collect();
+        for room in rooms {
+            self.rooms.show(&room, id, present);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use greendot_protocol::limits::SESSION_BYTES;
+use greendot_protocol::limits::{DEVICE_BYTES, SESSION_BYTES};
 use greendot_protocol::{CloseCode, ErrorCode, ModeChoice, Span, Time};
 
 use super::{Ending, Node, Output, Refusal};
@@ -45,6 +45,8 @@ pub struct Connect<'a> {
     pub report: SelfReport,
     /// When the token ends, if it does.
     pub token_until: Option<Time>,
+    /// What the person may call the device; may be empty.
+    pub device: &'a str,
 }
 
 /// What a client says of itself in its hello.
@@ -120,6 +122,7 @@ impl Node {
                 passive: connect.passive,
                 idle: connect.report.idle,
                 mode: connect.report.mode,
+                device: cut(connect.device),
                 generation: None,
             },
         );
@@ -170,6 +173,7 @@ impl Node {
     /// no more.
     pub fn handle_drop(&mut self, now: Time, conn: ConnId) {
         let Some(gone) = self.conns.remove(conn.0) else { return };
+        self.wishes.forget(conn);
         if let Some(viewer) = gone.viewer {
             self.watches.close(viewer);
             self.unload(now);
@@ -236,6 +240,7 @@ impl Node {
         if row.lease.take().is_none() {
             return;
         }
+        self.wishes.forget(conn);
         if let Some(viewer) = row.viewer.take() {
             self.watches.close(viewer);
             self.unload(now);
@@ -299,4 +304,9 @@ impl Node {
             self.outputs.push_back(Output::Ready(conn));
         }
     }
+}
+
+/// A device label, cut to what is allowed.
+fn cut(device: &str) -> &str {
+    &device[..device.floor_char_boundary(DEVICE_BYTES)]
 }

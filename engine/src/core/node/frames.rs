@@ -5,6 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::limits::{NOTE_BYTES, USER_BYTES, WATCHES};
 use greendot_protocol::{Beat, ClientFrame, CloseCode, ErrorCode, Span, Time, WatchItem};
 
+use super::rooms::known;
 use super::{ConnId, Ending, Node};
 use crate::core::gate::Fineness;
 use crate::core::leases::{Idle, LeaseId};
@@ -62,6 +63,8 @@ impl Node {
             }
             ClientFrame::Closing => self.linger(now, lease),
             ClientFrame::Bye => self.end(now, lease, Ending::Bye),
+            ClientFrame::Join { number, room } => self.on_join(now, conn, *number, room),
+            ClientFrame::Leave { number } => self.on_leave(now, conn, *number),
             // A later version's frame, passed over; it was a sign of life all the same.
             _ => {}
         }
@@ -173,13 +176,8 @@ impl Node {
             }
             let (directory, alone) = (&self.directory, self.shared.is_none());
             let grant = self.audience.is_none().then_some(Fineness::Live);
-            let begun = self.watches.watch(viewer, item.number, item.user, grant, || {
-                // A shared store is asked; alone, the directory is right here.
-                alone.then(|| {
-                    let user = directory.find(item.user);
-                    user.map(|user| directory.record(user).clone()).unwrap_or_default()
-                })
-            });
+            let record = || known(directory, alone, item.user);
+            let begun = self.watches.watch(viewer, item.number, item.user, grant, record);
             let Some(begun) = begun else { continue };
             fresh.extend(begun.load);
             if let Some(audience) = self.audience.as_mut().filter(|_| *item.user != *name) {
@@ -198,7 +196,7 @@ impl Node {
     }
 
     /// The viewer that a connection is, from its first wish on, and its user.
-    fn viewer_of(&mut self, now: Time, conn: ConnId) -> Option<(ViewerId, Arc<str>)> {
+    pub(super) fn viewer_of(&mut self, now: Time, conn: ConnId) -> Option<(ViewerId, Arc<str>)> {
         let row = self.conns.get(conn.0)?;
         let name = Arc::clone(&row.name);
         if let Some(viewer) = row.viewer {
@@ -216,7 +214,7 @@ impl Node {
 
     /// Something was not done; the connection goes on, unless its client never reads. Returns
     /// whether it does.
-    fn complain(
+    pub(super) fn complain(
         &mut self,
         now: Time,
         conn: ConnId,

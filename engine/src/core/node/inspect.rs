@@ -3,7 +3,7 @@
 use greendot_protocol::{Mode, Time};
 
 use super::{ConnId, Node};
-use crate::core::directory::SessionView;
+use crate::core::directory::{Roster, SessionView};
 
 /// How much a node holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,10 @@ pub struct NodeCounts {
     pub onlookers: usize,
     /// Looks that wait for the application's word.
     pub looks: usize,
+    /// Connections that look into rooms, once for each room.
+    pub seats: usize,
+    /// Joins that wait for the application's word.
+    pub joins: usize,
 }
 
 /// How the application's answers on who may see whom fare.
@@ -60,6 +64,8 @@ impl Node {
             viewers: self.watches.viewer_count(),
             onlookers: self.watches.onlooker_count(),
             looks: self.reads.len(),
+            seats: self.watches.seat_count(),
+            joins: self.wishes.len(),
         }
     }
 
@@ -90,6 +96,11 @@ impl Node {
                 }
             })
             .collect()
+    }
+
+    /// Who is in a room, as everybody may see it; named are no more than the room's limit.
+    pub fn roster(&self, room: &str) -> Roster {
+        self.directory.roster(&room.into(), self.settings.room_limit)
     }
 
     /// The user's mode.

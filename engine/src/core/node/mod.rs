@@ -15,6 +15,7 @@ mod frames;
 mod inspect;
 mod output;
 mod reads;
+mod rooms;
 mod shared;
 mod sweep;
 mod transmit;
@@ -30,6 +31,7 @@ pub use self::connections::{ConnId, Connect, SelfReport};
 pub use self::inspect::{AudienceCounts, HeldSession, NodeCounts};
 pub use self::output::{Answer, Ending, Mark, Output, Transition};
 use self::reads::Reads;
+use self::rooms::Wishes;
 use self::shared::Shared;
 use super::audience::Audience;
 use super::directory::{Change, Directory, UserId};
@@ -60,6 +62,7 @@ pub struct Node {
     /// What the application says of who may see whom; none: it is not asked.
     audience: Option<Audience>,
     reads: Reads,
+    wishes: Wishes,
     conns: Slab<Conn>,
     /// Connections whose token ends, soonest first.
     tokens: BTreeSet<(Time, ConnId)>,
@@ -109,9 +112,11 @@ impl Node {
                     every: settings.crowd_every,
                     throng: settings.afar_limit.unwrap_or(usize::MAX),
                 },
+                settings.room_limit,
             ),
             audience: settings.audience.map(|rule| Audience::new(rule, seed)),
             reads: Reads::default(),
+            wishes: Wishes::default(),
             conns: Slab::default(),
             tokens: BTreeSet::new(),
             outputs: VecDeque::new(),
@@ -143,9 +148,10 @@ impl Node {
         let token = self.tokens.first().map_or(Time::MAX, |&(at, _)| at);
         let store = self.shared.as_ref().map_or(Time::MAX, Shared::deadline);
         let audience = self.audience.as_ref().map_or(Time::MAX, Audience::deadline);
-        let crowds = self.watches.crowd_deadline();
+        let crowds = self.watches.crowd_deadline().min(self.watches.room_deadline());
+        let wishes = self.wishes.deadline();
         let flush = self.flush_at.unwrap_or(Time::MAX);
-        self.sweep_at.min(flush).min(token).min(store).min(audience).min(crowds)
+        self.sweep_at.min(flush).min(token).min(store).min(audience).min(crowds).min(wishes)
     }
 
     /// Time has come: sweeps, flushes and ends tokens, as far as they are due.
@@ -155,6 +161,8 @@ impl Node {
         self.store_timeout(now);
         self.audience_timeout(now);
         self.turn_rounds(now);
+        self.rooms_timeout(now);
+        self.wishes_timeout(now);
         if self.flush_at.is_some_and(|at| at <= now) {
             self.flush(now);
         }
@@ -162,6 +170,7 @@ impl Node {
 
     /// Tells watchers and the application what an operation changed.
     fn publish(&mut self, now: Time, user: UserId, change: Change) {
+        self.tell_rooms(now);
         if !change.any() || self.shared.is_some() {
             // With a shared store it is the store that decides, and says so.
             return;

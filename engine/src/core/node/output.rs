@@ -55,6 +55,15 @@ pub enum Output {
         /// Whether there may be more.
         more: bool,
     },
+    /// May this user join this room? Answer with [`super::Node::handle_may_join`].
+    MayJoin {
+        /// The question's number.
+        ask: u64,
+        /// The user.
+        user: Arc<str>,
+        /// The room's id.
+        room: Arc<str>,
+    },
     /// What may each of these viewers see of the user beside it? Answer with
     /// [`super::Node::handle_audience`].
     Audience {

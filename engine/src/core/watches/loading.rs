@@ -80,6 +80,7 @@ impl Watches {
         for (_, viewer) in self.viewers.iter_mut() {
             viewer.afresh = true;
         }
+        self.begin_room_epoch();
     }
 
     pub(crate) fn begin_warmup(&mut self) {
@@ -90,6 +91,7 @@ impl Watches {
     pub(crate) fn is_loading(&self) -> bool {
         self.subjects.iter().any(|(_, it)| it.record.is_none())
             || self.onlookers.iter().any(|it| it.outlook.is_none())
+            || self.is_room_loading()
     }
 
     /// The store was asked about a user and said nothing: never heard of.
@@ -122,7 +124,9 @@ impl Watches {
     pub(crate) fn waiting_conns(&self) -> Vec<ConnId> {
         self.viewers
             .iter()
-            .filter(|(_, it)| it.afresh || !it.requests.is_empty())
+            .filter(|(_, it)| {
+                it.afresh || !it.requests.is_empty() || self.waits_for_room(&it.seats)
+            })
             .map(|(_, it)| it.conn)
             .collect()
     }

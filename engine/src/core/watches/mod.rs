@@ -10,6 +10,7 @@
 mod crowd;
 mod loading;
 mod onlooker;
+mod rooms;
 mod sight;
 mod subject;
 mod transmit;
@@ -23,6 +24,8 @@ use greendot_protocol::{State, Time, Version};
 
 pub(crate) use self::crowd::CrowdRule;
 use self::onlooker::Onlookers;
+pub(crate) use self::rooms::RoomWork;
+use self::rooms::Rooms;
 use self::sight::{Pause, Scene};
 use self::subject::Subject;
 pub(crate) use self::viewer::ViewerId;
@@ -51,6 +54,7 @@ pub(crate) struct Watches {
     watches: Slab<Watch>,
     viewers: Slab<Viewer>,
     onlookers: Onlookers,
+    rooms: Rooms,
     /// Viewers with something marked, waiting for the tick.
     marked: Vec<ViewerId>,
     warming: bool,
@@ -77,8 +81,7 @@ struct Watch {
     subject: Id,
     /// Where the subject's list names this watch.
     place: u32,
-    /// The client's number for the user.
-    number: u32,
+    under: Under,
     /// The viewer is the user.
     own: bool,
     /// What the application lets the viewer see.
@@ -94,6 +97,15 @@ struct Watch {
     offset: i64,
     shown: Shown,
     marked: bool,
+}
+
+/// Where what a watch shows belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Under {
+    /// To the user that the client knows under this number.
+    Number(u32),
+    /// To a room into which the client looks.
+    Seat(Id),
 }
 
 /// What a watcher was shown last.
@@ -133,7 +145,13 @@ pub(crate) struct Begun {
 }
 
 impl Watches {
-    pub(crate) fn new(warming: bool, audited: bool, seed: u64, crowds: CrowdRule) -> Self {
+    pub(crate) fn new(
+        warming: bool,
+        audited: bool,
+        seed: u64,
+        crowds: CrowdRule,
+        room_limit: usize,
+    ) -> Self {
         Self {
             names: HashMap::with_hasher(SeedableRandomState::with_seed(
                 seed,
@@ -143,6 +161,7 @@ impl Watches {
             watches: Slab::default(),
             viewers: Slab::default(),
             onlookers: Onlookers::new(seed),
+            rooms: Rooms::new(room_limit, seed),
             marked: Vec::new(),
             warming,
             grid: Time::ZERO,
@@ -205,17 +224,14 @@ impl Watches {
     ) -> Option<Begun> {
         self.unwatch(viewer, number);
         let (subject, load) = self.find_or_load(user, record);
-        let row = self.viewers.get_mut(viewer.0)?;
-        let onlooker = row.onlooker;
+        let onlooker = self.viewers.get(viewer.0)?.onlooker;
         let own = *self.onlookers.name(onlooker) == *user;
-        let subject_row = self.subjects.get_mut(subject)?;
-        let watchers = if own { &mut subject_row.own } else { &mut subject_row.watchers };
-        let watch = self.watches.insert(Watch {
+        let watch = self.insert(Watch {
             viewer,
             onlooker,
             subject,
-            place: watchers.len() as u32,
-            number,
+            place: 0,
+            under: Under::Number(number),
             own,
             grant: grant.unwrap_or(Fineness::Nothing),
             pause: (grant.is_none() && !own).then(Box::default),
@@ -225,12 +241,36 @@ impl Watches {
             shown: Shown::NOTHING,
             marked: true,
         });
-        watchers.push(watch);
+        let row = self.viewers.get_mut(viewer.0)?;
         row.numbers.insert(number, watch);
         if let Some(Request { watches, .. }) = row.requests.last_mut() {
             watches.push(watch);
         }
         Some(Begun { watch: WatchId(watch), load })
+    }
+
+    /// Puts a watch where its user finds it.
+    fn insert(&mut self, watch: Watch) -> Id {
+        let (subject, own) = (watch.subject, watch.own);
+        let id = self.watches.insert(watch);
+        if let Some(subject) = self.subjects.get_mut(subject) {
+            let watchers = if own { &mut subject.own } else { &mut subject.watchers };
+            watchers.push(id);
+            let place = watchers.len() as u32 - 1;
+            if let Some(row) = self.watches.get_mut(id) {
+                row.place = place;
+            }
+        }
+        id
+    }
+
+    /// Something waits for the viewer.
+    fn mark_viewer(&mut self, viewer: ViewerId) {
+        let Some(row) = self.viewers.get_mut(viewer.0) else { return };
+        if !row.marked {
+            row.marked = true;
+            self.marked.push(viewer);
+        }
     }
 
     fn find_or_load(

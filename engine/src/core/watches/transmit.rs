@@ -4,7 +4,7 @@ use greendot_protocol::{Entry, Epoch, ServerFrame, Time, Version};
 
 use super::sight::Scene;
 use super::viewer::Request;
-use super::{Shown, Slab, ViewerId, Watch, Watches};
+use super::{Shown, Slab, Under, ViewerId, Watch, Watches};
 use crate::core::slab::Id;
 
 impl Watches {
@@ -40,17 +40,30 @@ impl Watches {
         let watches = &self.watches;
         let requests: Vec<Request> =
             row.requests.extract_if(.., |it| can_show(&scene, watches, &it.watches)).collect();
-        let dirty = if row.released { std::mem::take(&mut row.dirty) } else { Vec::new() };
+        let released = row.released;
+        let dirty = if released { std::mem::take(&mut row.dirty) } else { Vec::new() };
         row.released = false;
+        let mut members: Vec<(Id, Id)> = Vec::new();
         for request in requests {
             let Request { number, watches } = request;
             let entries = first_sights(&scene, &mut self.watches, &watches);
             emit(&ServerFrame::Snapshot { epoch, request: number, entries });
         }
-        let entries: Vec<Entry<'_>> =
-            dirty.iter().filter_map(|&id| change(&scene, &mut self.watches, id)).collect();
+        let mut entries: Vec<Entry<'_>> = Vec::new();
+        for id in dirty {
+            match self.watches.get(id).map(|it| it.under) {
+                Some(Under::Number(number)) => {
+                    entries.extend(change(&scene, &mut self.watches, id, number));
+                }
+                Some(Under::Seat(seat)) => members.push((seat, id)),
+                None => {}
+            }
+        }
         if !entries.is_empty() {
             emit(&ServerFrame::Events { epoch, entries });
+        }
+        if !row.seats.is_empty() {
+            self.transmit_rooms(now, viewer, &members, released, emit);
         }
     }
 }
@@ -73,17 +86,23 @@ fn first_sights<'a>(scene: &Scene<'a>, watches: &mut Slab<Watch>, ids: &[Id]) ->
 /// The first sight of a user, and whether there is nothing to see.
 fn show<'a>(scene: &Scene<'a>, watches: &mut Slab<Watch>, id: Id) -> Option<(Entry<'a>, bool)> {
     let watch = watches.get_mut(id)?;
+    let Under::Number(number) = watch.under else { return None };
     let glimpse = scene.glimpse(watch)?;
     watch.marked = false;
     watch.offset = 0;
     watch.renumber = false;
     watch.shown = Shown::of(&glimpse, glimpse.version());
-    let entry = glimpse.entry(scene.light.now, watch.number, glimpse.version());
+    let entry = glimpse.entry(scene.light.now, number, glimpse.version());
     Some((entry, glimpse.is_blank()))
 }
 
 /// A change of a user, unless it leaves the viewer's view as it was (rule 6).
-fn change<'a>(scene: &Scene<'a>, watches: &mut Slab<Watch>, id: Id) -> Option<Entry<'a>> {
+fn change<'a>(
+    scene: &Scene<'a>,
+    watches: &mut Slab<Watch>,
+    id: Id,
+    number: u32,
+) -> Option<Entry<'a>> {
     let watch = watches.get_mut(id)?;
     watch.marked = false;
     if watch.pause.is_some() {
@@ -102,9 +121,9 @@ fn change<'a>(scene: &Scene<'a>, watches: &mut Slab<Watch>, id: Id) -> Option<En
         return None;
     }
     // Each change that is shown has a higher number than the one before, whatever the record says.
-    let number = (held + watch.offset).max(shown + 1);
-    watch.offset = number - held;
-    let version = Version(u32::try_from(number).unwrap_or(u32::MAX));
+    let told = (held + watch.offset).max(shown + 1);
+    watch.offset = told - held;
+    let version = Version(u32::try_from(told).unwrap_or(u32::MAX));
     watch.shown = Shown::of(&glimpse, version);
-    Some(glimpse.entry(scene.light.now, watch.number, version))
+    Some(glimpse.entry(scene.light.now, number, version))
 }

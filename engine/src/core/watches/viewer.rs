@@ -1,6 +1,6 @@
 //! A connection that watches.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use foldhash::quality::FixedState;
@@ -20,6 +20,8 @@ pub(super) struct Viewer {
     pub(super) onlooker: Id,
     /// The client's numbers. It chose them itself, so crafted ones slow down nobody else.
     pub(super) numbers: HashMap<u32, Id, FixedState>,
+    /// The rooms that it looks into, by the client's numbers.
+    pub(super) seats: BTreeMap<u32, Id>,
     /// Watch frames not yet answered.
     pub(super) requests: Vec<Request>,
     /// Watches with something new. Some may have ended since.
@@ -54,6 +56,7 @@ impl Watches {
             conn,
             onlooker,
             numbers: HashMap::default(),
+            seats: BTreeMap::new(),
             requests: Vec::new(),
             dirty: Vec::new(),
             marked: false,
@@ -81,6 +84,9 @@ impl Watches {
         let Some(gone) = self.viewers.remove(viewer.0) else { return };
         for watch in gone.numbers.into_values() {
             self.remove(watch);
+        }
+        for seat in gone.seats.into_values() {
+            self.drop_seat(seat);
         }
         self.onlookers.leave(gone.onlooker, viewer);
     }

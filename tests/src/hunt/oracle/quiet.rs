@@ -135,6 +135,8 @@ impl Oracle<'_> {
                 viewers: open().filter(|it| it.has_watched).count(),
                 onlookers: onlookers.len(),
                 looks: 0,
+                seats: 0,
+                joins: 0,
             };
             if counts != right {
                 return self.complain(

@@ -56,6 +56,8 @@ pub(in crate::core::node) enum Then {
     Beaten,
     /// What stands between these users and others is wanted.
     Looked,
+    /// Who is in rooms is wanted.
+    LookedInto,
     /// An [`Node::ask`].
     Asked(Look),
     /// A [`Node::list`].

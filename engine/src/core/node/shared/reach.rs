@@ -75,7 +75,7 @@ impl Node {
                 Then::Listed { ask, viewer } => {
                     self.answer_list(now, now, ask, viewer, &[], None);
                 }
-                Then::Loaded(_) | Then::Looked | Then::Beaten | Then::Nothing => {}
+                Then::Loaded(_) | Then::Looked | Then::LookedInto | Then::Beaten | Then::Nothing => {}
             }
         }
         for conn in self.watches.waiting_conns() {
@@ -157,6 +157,10 @@ impl Node {
         if self.shared.is_some() && !users.is_empty() {
             self.submit(now, Request::Unsubscribe { users }, Then::Nothing);
         }
+        let rooms = self.watches.take_forgotten_rooms();
+        if self.shared.is_some() && !rooms.is_empty() {
+            self.submit(now, Request::LookOut { rooms }, Then::Nothing);
+        }
         if self.shared.is_some() && !viewers.is_empty() {
             self.submit(now, Request::LookAway { viewers }, Then::Nothing);
         }
@@ -172,6 +176,8 @@ impl Node {
     pub(super) fn refresh(&mut self, now: Time) {
         let viewers = self.watches.onlookers();
         self.look(now, viewers);
+        let rooms = self.watches.room_names();
+        self.submit(now, Request::LookInto { rooms }, Then::LookedInto);
         let users = self.watches.subjects();
         self.load(now, users);
     }

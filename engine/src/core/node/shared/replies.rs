@@ -60,9 +60,12 @@ impl Node {
         }
         self.apply(now, said, reply.epoch, &reply.reports);
         self.apply_outlooks(now, said, reply.epoch, &reply.outlooks);
+        for roster in &reply.rooms {
+            self.take_roster(now, roster.clone());
+        }
         match then {
             Then::Nothing | Then::Beaten => {}
-            Then::Looked => self.wake_waiting(now),
+            Then::Looked | Then::LookedInto => self.wake_waiting(now),
             Then::Connected(lease) => self.connected(now, lease, reply.held),
             Then::Loaded(users) => self.loaded(now, &users),
             Then::Asked(look) => {
@@ -99,6 +102,11 @@ impl Node {
                 };
                 let said = shared.clock.date(now, *at);
                 self.apply_outlooks(now, said, *epoch, std::slice::from_ref(outlook));
+            }
+            Notice::Room { epoch, roster } => {
+                if self.shared.as_ref().is_some_and(|it| it.epoch == Some(*epoch)) {
+                    self.take_roster(now, roster.clone());
+                }
             }
             Notice::AudienceChanged { user, viewer } => {
                 self.forget_answers(now, user.as_deref(), viewer.as_deref());

@@ -6,7 +6,7 @@ use greendot_protocol::{Mode, ModeChoice, Span, Time};
 
 use super::{BEAT, Reach, Seat, Then};
 use crate::core::leases::LeaseId;
-use crate::core::node::Node;
+use crate::core::node::{ConnId, Node};
 use crate::store::{Register, Request, SessionName, Silent};
 
 impl Node {
@@ -50,6 +50,8 @@ impl Node {
             },
             lingers_for: row.lingers_until.map(|at| at.since(now)),
             mode,
+            rooms: self.directory.rooms_of(row.session).to_vec(),
+            device: (*view.device).into(),
         };
         self.submit(now, Request::Connect(register), Then::Connected(lease));
     }
@@ -142,6 +144,27 @@ impl Node {
         revoked: bool,
     ) {
         self.submit(now, Request::Revoke { user: Arc::clone(user), revoked }, Then::Nothing);
+    }
+
+    pub(in crate::core::node) fn share_join(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
+        let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) else { return };
+        let Some(name) = self.session_name(lease) else { return };
+        let Some(seat) = self.seat_number(lease) else { return };
+        let room = Arc::clone(room);
+        self.submit(now, Request::Join { name, seat, room }, Then::Nothing);
+    }
+
+    pub(in crate::core::node) fn share_leave(
+        &mut self,
+        now: Time,
+        lease: Option<LeaseId>,
+        room: &Arc<str>,
+    ) {
+        let Some(lease) = lease else { return };
+        let Some(name) = self.session_name(lease) else { return };
+        let Some(seat) = self.seat_number(lease) else { return };
+        let room = Arc::clone(room);
+        self.submit(now, Request::Leave { name, seat, room }, Then::Nothing);
     }
 
     pub(super) fn seat_number(&self, lease: LeaseId) -> Option<u64> {

@@ -21,6 +21,8 @@ pub(super) enum Word {
     LastSeen(Arc<str>, LastSeen),
     /// The account is no longer good, or is good again.
     Revoked(Arc<str>, bool),
+    /// A session has left a room: its name, the number of its connect, the room.
+    Left(SessionName, u64, Arc<str>),
     /// A session has ended: its name, the number of its connect, when it was last heard.
     Ended(SessionName, u64, Time),
 }
@@ -36,6 +38,9 @@ impl Word {
             }
             Request::SetLastSeen { user, wish } => Self::LastSeen(Arc::clone(user), *wish),
             Request::Revoke { user, revoked } => Self::Revoked(Arc::clone(user), *revoked),
+            Request::Leave { name, seat, room } => {
+                Self::Left(name.clone(), *seat, Arc::clone(room))
+            }
             Request::End(it) => Self::Ended(it.name.clone(), it.seat, now - it.heard_ago),
             _ => return None,
         })
@@ -51,6 +56,7 @@ impl Word {
             }
             Self::LastSeen(user, wish) => Request::SetLastSeen { user, wish },
             Self::Revoked(user, revoked) => Request::Revoke { user, revoked },
+            Self::Left(name, seat, room) => Request::Leave { name, seat, room },
             Self::Ended(name, seat, heard) => {
                 Request::End(Silent { name, seat, heard_ago: now.since(heard) })
             }
@@ -78,7 +84,8 @@ impl Word {
             Self::Mode(..) => 2,
             Self::LastSeen(..) => 3,
             Self::Note(..) => 4,
-            Self::Ended(..) => 5,
+            Self::Left(..) => 5,
+            Self::Ended(..) => 6,
         }
     }
 }
