@@ -87,6 +87,7 @@ fn frame(deed: &Deed) -> ServerFrame<'static> {
             state: State::ALL[(b % 6) as usize],
             version: Version(b % 9),
             seen_ago: (b & 1 == 1).then_some(Span::from_millis(u64::from(b) << 31)),
+            coarse: false,
             note: if b & 2 == 2 { "note" } else { "" },
         };
         (0..b % 5).map(entry).chain([entry(b)]).collect()
@@ -128,6 +129,7 @@ fn say(client: &mut Client, now: Time, told: &mut Told, deed: &Deed) {
         8 => client.set_mode(now, Mode::ALL[deed.a as usize % 5]),
         9 => client.set_note(now, "x".repeat(deed.b as usize % 300).as_str()),
         10 | 11 => client.handle_page(now, Page::ALL[deed.b as usize % 8]),
+        12 if deed.a < 3 => client.handle_input_elsewhere(now),
         12 => client.handle_input(now),
         13..16 => client.handle_token(now, asked, "token"),
         16 if deed.a < 3 => client.handle_token_failed(now, asked, TokenFailure::Failed),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use greendot_protocol::{CloseCode, ServerFrame, Span};
+use greendot_protocol::{CloseCode, ServerFrame, Span, Welcome};
 use tokio::time::Sleep;
 use tracing::{debug, trace};
 
@@ -203,9 +203,16 @@ impl Connection<'_> {
     fn transmit(&mut self) -> io::Result<()> {
         // Encoded under the lock, since the frames borrow from the core; written after it.
         let mut frames = Vec::new();
-        let encoding = self.socket.encoding;
+        let (encoding, ticket) = (self.socket.encoding, self.seat.ticket());
         self.seat.with(|now, conn, node| {
-            node.transmit(now, conn, &mut |frame| frames.push(encoding.encode(frame)));
+            node.transmit(now, conn, &mut |frame| match frame {
+                // The core knows no tickets: they are this server's, as its sockets are.
+                ServerFrame::Welcome(welcome) => {
+                    let welcome = Welcome { ticket, ..welcome.clone() };
+                    frames.push(encoding.encode(&ServerFrame::Welcome(welcome)));
+                }
+                frame => frames.push(encoding.encode(frame)),
+            });
         });
         frames.into_iter().try_for_each(|frame| self.socket.put(frame))
     }

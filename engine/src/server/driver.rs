@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use greendot_protocol::{CloseCode, Span, Time};
+use greendot_protocol::{ClientFrame, CloseCode, Span, Time};
 use tokio::sync::{Notify, broadcast};
 
+use super::beacon::Ticket;
 use super::clock::Clock;
 use super::mailbox::{self, Mailbox};
 use crate::core::{ConnId, Connect, Node, Output, Transition};
@@ -26,6 +27,8 @@ pub(super) struct Driver {
 struct Core {
     node: Node,
     mailboxes: HashMap<ConnId, Arc<Mailbox>>,
+    /// Whose ticket is whose. Hashed under a random key, so that the time of a look tells nothing.
+    tickets: HashMap<Ticket, ConnId>,
     transitions: broadcast::Sender<Transition>,
     /// When the timer task will look at the node next.
     timer_at: Time,
@@ -43,6 +46,7 @@ pub(super) struct Seat {
     driver: Arc<Driver>,
     pub(super) conn: ConnId,
     pub(super) mailbox: Arc<Mailbox>,
+    ticket: Option<Ticket>,
 }
 
 impl Driver {
@@ -58,6 +62,7 @@ impl Driver {
             core: Mutex::new(Core {
                 node,
                 mailboxes: HashMap::new(),
+                tickets: HashMap::new(),
                 transitions,
                 timer_at: Time::ZERO,
                 drains: false,
@@ -85,6 +90,8 @@ impl Driver {
     ///
     /// The code to close it with if it may not have one.
     pub(super) fn seat(self: &Arc<Self>, connect: &Joining<'_>) -> Result<Seat, CloseCode> {
+        // Without randomness there are no tickets, and pages do without their beacon.
+        let ticket = Ticket::draw().ok();
         self.operate(|now, core| {
             if core.drains {
                 return Err(CloseCode::Drain);
@@ -93,8 +100,18 @@ impl Driver {
                 core.node.handle_connect(now, &connect.at(now)).map_err(|refusal| refusal.code)?;
             let mailbox = Arc::new(Mailbox::default());
             core.mailboxes.insert(conn, Arc::clone(&mailbox));
-            Ok(Seat { driver: Arc::clone(self), conn, mailbox })
+            core.tickets.extend(ticket.map(|it| (it, conn)));
+            Ok(Seat { driver: Arc::clone(self), conn, mailbox, ticket })
         })
+    }
+
+    /// Says `closing` in the name of the connection that was given this ticket, once.
+    pub(super) fn closing(&self, ticket: &Ticket) {
+        self.operate(|now, core| {
+            if let Some(conn) = core.tickets.remove(ticket) {
+                core.node.handle_frame(now, conn, &ClientFrame::Closing);
+            }
+        });
     }
 
     /// Takes no more connections and closes those that are open with `drain`.
@@ -180,7 +197,8 @@ impl Core {
                 Output::Store { .. }
                 | Output::Answer { .. }
                 | Output::List { .. }
-                | Output::Audience { .. } => continue,
+                | Output::Audience { .. }
+                | Output::MayJoin { .. } => continue,
             };
             if let Some(mailbox) = self.mailboxes.get(conn) {
                 deliveries.push((Arc::clone(mailbox), output));
@@ -194,12 +212,20 @@ impl Seat {
     pub(super) fn with<R>(&self, operate: impl FnOnce(Time, ConnId, &mut Node) -> R) -> R {
         self.driver.with(|now, node| operate(now, self.conn, node))
     }
+
+    /// The right to say `closing` in this connection's name, for its client; empty if there is none.
+    pub(super) fn ticket(&self) -> &str {
+        self.ticket.as_ref().map_or("", Ticket::as_str)
+    }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         self.driver.operate(|now, core| {
             core.mailboxes.remove(&self.conn);
+            if let Some(ticket) = &self.ticket {
+                core.tickets.remove(ticket);
+            }
             core.node.handle_drop(now, self.conn);
         });
     }
@@ -215,7 +241,8 @@ fn deliver(mailbox: &Mailbox, output: Output) {
         | Output::Store { .. }
         | Output::Answer { .. }
         | Output::List { .. }
-        | Output::Audience { .. } => {}
+        | Output::Audience { .. }
+        | Output::MayJoin { .. } => {}
     }
 }
 

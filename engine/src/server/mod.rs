@@ -23,6 +23,7 @@
 //! in short locked operations that never wait. One task sleeps until the core's next deadline.
 
 mod auth;
+mod beacon;
 mod builder;
 mod clock;
 mod connection;

@@ -97,7 +97,7 @@ impl Rig {
         token_until: Option<Time>,
     ) -> Result<ConnId, Refusal> {
         let report = SelfReport::default();
-        let connect = Connect { user, session, passive: false, report, token_until };
+        let connect = Connect { user, session, passive: false, report, token_until, device: "" };
         let conn = self.node.handle_connect(self.now, &connect);
         self.drain();
         conn

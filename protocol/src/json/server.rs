@@ -294,10 +294,9 @@ impl<'a> ServerText<'a> {
             Server::Room(room) => {
                 ServerFrame::Room { number: room.number, members: members(&room.members) }
             }
-            Server::RoomEvents(events) => ServerFrame::RoomEvents {
-                number: events.number,
-                members: members(&events.members),
-            },
+            Server::RoomEvents(events) => {
+                ServerFrame::RoomEvents { number: events.number, members: members(&events.members) }
+            }
             Server::Crowd(crowd) => ServerFrame::Crowd {
                 number: crowd.number,
                 count: crowd.count,
@@ -414,8 +413,7 @@ fn rows_of<'a>(members: &[crate::Member<'a>]) -> Vec<Object<Member<'a>>> {
 }
 
 fn members<'a>(rows: &'a [Object<Member<'_>>]) -> Vec<crate::Member<'a>> {
-    let member =
-        |it: &'a Member<'_>| crate::Member { user: it.user.as_str(), state: it.state.0 };
+    let member = |it: &'a Member<'_>| crate::Member { user: it.user.as_str(), state: it.state.0 };
     rows.iter().map(|it| member(&it.0)).collect()
 }
 

@@ -53,8 +53,7 @@ pub(crate) fn with_server_frame(from: &ServerParts, check: impl FnOnce(&ServerFr
         from;
     let span = |index: usize| Span::from_millis(spans[index]);
     let epoch = Epoch(*number);
-    let members: Vec<_> =
-        entries.iter().map(|it| Member { user: &it.4, state: it.1 }).collect();
+    let members: Vec<_> = entries.iter().map(|it| Member { user: &it.4, state: it.1 }).collect();
     let sessions = entries.iter().map(|it| OwnSession {
         session: text,
         device: &it.4,
@@ -150,11 +149,7 @@ pub(crate) fn client_parts() -> impl Strategy<Value = ClientParts> {
 
 pub(crate) fn server_parts() -> impl Strategy<Value = ServerParts> {
     let texts = (text(), text());
-    let choices = (
-        select(&Mode::ALL),
-        select(CloseCode::ALL),
-        select(&ErrorCode::ALL),
-    );
+    let choices = (select(&Mode::ALL), select(CloseCode::ALL), select(&ErrorCode::ALL));
     let seen = proptest::option::of(any::<u64>());
     let entries = vec((number(), select(&State::ALL), number(), seen, text()), 0..20);
     (0..12u8, texts, number(), any::<[u64; 4]>(), any::<bool>(), choices, entries).prop_map(

@@ -535,7 +535,10 @@ impl Expect {
                         conn,
                         room,
                         at: fields.need_time("at")?,
-                        members: fields.take("members").map(|it| user_states(&it, "members")).transpose()?,
+                        members: fields
+                            .take("members")
+                            .map(|it| user_states(&it, "members"))
+                            .transpose()?,
                         count: fields.whole("count")?,
                     },
                 }

@@ -95,6 +95,7 @@ impl World<'_> {
                 let name = it.name.clone();
                 self.log.devices.entry(name).or_default().callbacks.push(callback);
             }
+            Output::Beacon { node, ticket } => self.device_beacons(device, node, ticket),
             Output::Link { state, .. } => self.link_told(device, state),
             _ => {}
         }

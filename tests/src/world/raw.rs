@@ -154,11 +154,8 @@ impl World<'_> {
             raw.rosters.remove(room);
         }
         let (conn, number) = (raw.conn, place as u32 + 1);
-        let frame = if join {
-            ClientFrame::Join { number, room }
-        } else {
-            ClientFrame::Leave { number }
-        };
+        let frame =
+            if join { ClientFrame::Join { number, room } } else { ClientFrame::Leave { number } };
         self.raw_says(conn, &frame);
     }
 

@@ -89,8 +89,7 @@ impl Rooms {
             return;
         }
         let place = (self.hasher.hash_one(user), user);
-        let changed =
-            if present { row.present.insert(place) } else { row.present.remove(&place) };
+        let changed = if present { row.present.insert(place) } else { row.present.remove(&place) };
         if changed {
             self.number += 1;
             row.number = self.number;

@@ -64,7 +64,7 @@ pub struct SessionView {
     pub passive: bool,
     /// What the person may call the device; may be empty.
     pub device: Box<str>,
-    /// When it began.
+    /// When it began, to the second.
     pub since: Time,
 }
 
@@ -79,74 +79,48 @@ pub(super) struct Session {
     pub(super) idle: bool,
     pub(super) passive: bool,
     pub(super) lingering: bool,
-    /// When it began.
-    pub(super) since: Time,
-    /// What few sessions have.
-    extra: Option<Box<Extra>>,
+    /// When it began, in seconds.
+    since: u32,
 }
 
+/// What few sessions have.
 #[derive(Debug, Default)]
-struct Extra {
+pub(super) struct Extra {
     /// The rooms it is in.
-    rooms: Vec<Arc<str>>,
+    pub(super) rooms: Vec<Arc<str>>,
     /// What the person may call the device; may be empty.
-    device: Box<str>,
+    pub(super) device: Box<str>,
 }
 
 impl Session {
-    pub(super) fn new(user: UserId, next: Option<SessionId>, now: Time, joining: &Joining<'_>) -> Self {
-        let mut session = Self {
+    pub(super) fn new(
+        user: UserId,
+        next: Option<SessionId>,
+        now: Time,
+        generation: u64,
+        joining: &Joining<'_>,
+    ) -> Self {
+        Self {
             user,
             next,
             name: joining.session.into(),
-            generation: 0,
+            generation,
             idle: joining.idle.unwrap_or(false),
             passive: joining.passive,
             lingering: false,
-            since: now,
-            extra: None,
-        };
-        session.set_device(joining.device);
-        session
-    }
-
-    /// What the device is called from now on; empty: as before.
-    pub(super) fn set_device(&mut self, device: &str) {
-        if !device.is_empty() {
-            self.extra.get_or_insert_default().device = device.into();
+            since: u32::try_from(now.as_millis() / 1000).unwrap_or(u32::MAX),
         }
     }
 
-    pub(super) fn rooms(&self) -> &[Arc<str>] {
-        self.extra.as_ref().map_or(&[], |it| &it.rooms)
-    }
-
-    /// Goes into a room; false if it is there already.
-    pub(super) fn enter(&mut self, room: &Arc<str>) -> bool {
-        let rooms = &mut self.extra.get_or_insert_default().rooms;
-        let new = !rooms.contains(room);
-        if new {
-            rooms.push(Arc::clone(room));
-        }
-        new
-    }
-
-    /// Leaves a room, if it is there.
-    pub(super) fn exit(&mut self, room: &str) -> Option<Arc<str>> {
-        let rooms = &mut self.extra.as_mut()?.rooms;
-        let place = rooms.iter().position(|it| **it == *room)?;
-        Some(rooms.swap_remove(place))
-    }
-
-    pub(super) fn view(&self) -> SessionView {
+    pub(super) fn view(&self, extra: Option<&Extra>) -> SessionView {
         SessionView {
             session: self.name.clone(),
             generation: self.generation,
             lingering: self.lingering,
             idle: self.idle,
             passive: self.passive,
-            device: self.extra.as_ref().map(|it| it.device.clone()).unwrap_or_default(),
-            since: self.since,
+            device: extra.map(|it| it.device.clone()).unwrap_or_default(),
+            since: Time::from_millis(u64::from(self.since) * 1000),
         }
     }
 }

@@ -9,7 +9,7 @@ use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, State, Time};
 use super::face::Tally;
 use super::outlook::Outlooks;
 use super::rooms::Rooms;
-use super::sessions::Session;
+use super::sessions::{Extra, Session};
 use super::{Connected, Face, Joining, Outlook, Record, Roster, SessionId, SessionView};
 use crate::core::gate::LastSeen;
 use crate::core::slab::{Id, Slab};
@@ -41,6 +41,8 @@ pub struct Directory {
     names: HashMap<Arc<str>, UserId, SeedableRandomState>,
     users: Vec<User>,
     sessions: Slab<Session>,
+    /// What few sessions have.
+    extras: HashMap<SessionId, Extra, foldhash::quality::FixedState>,
     outlooks: Outlooks,
     rooms: Rooms,
     /// The highest generation given: each connect gets a higher one.
@@ -71,6 +73,7 @@ impl Directory {
             )),
             users: Vec::new(),
             sessions: Slab::default(),
+            extras: HashMap::default(),
             outlooks: Outlooks::new(seed),
             rooms: Rooms::new(seed),
             generation,
@@ -118,6 +121,11 @@ impl Directory {
         self.sessions_of(user).find(|(_, it)| *it.name == *name).map(|(id, _)| id)
     }
 
+    /// The session in this slot, if there is one.
+    pub(crate) fn session_at(&self, slot: u32) -> Option<SessionId> {
+        self.sessions.id_at(slot).map(SessionId)
+    }
+
     /// The session's user, while it is there.
     pub fn user_of(&self, session: SessionId) -> Option<UserId> {
         self.sessions.get(session.0).map(|it| it.user)
@@ -135,7 +143,7 @@ impl Directory {
 
     /// How the session stands, while it is there.
     pub fn view(&self, session: SessionId) -> Option<SessionView> {
-        self.sessions.get(session.0).map(Session::view)
+        self.sessions.get(session.0).map(|it| it.view(self.extras.get(&session)))
     }
 
     /// Takes the generation that the shared store gave.
@@ -154,7 +162,7 @@ impl Directory {
 
     /// The user's sessions, in no order that means anything.
     pub fn views(&self, user: UserId) -> Vec<SessionView> {
-        self.sessions_of(user).map(|(_, it)| it.view()).collect()
+        self.sessions_of(user).map(|(id, it)| it.view(self.extras.get(&id))).collect()
     }
 
     /// A session connects, or connects again (rules 3, 4, 5).
@@ -169,19 +177,20 @@ impl Directory {
                 row.generation = generation;
                 row.lingering = false;
                 row.idle = joining.idle.unwrap_or(row.idle);
-                row.set_device(joining.device);
                 self.set_passive(id, joining.passive);
                 id
             }
             None => {
                 let next = self.user(user).first;
-                let mut row = Session::new(user, next, now, joining);
-                row.generation = generation;
+                let row = Session::new(user, next, now, generation, joining);
                 let id = SessionId(self.sessions.insert(row));
                 self.user_mut(user).first = Some(id);
                 id
             }
         };
+        if !joining.device.is_empty() {
+            self.extras.entry(session).or_default().device = joining.device.into();
+        }
         let change = self.settle(user);
         let (mode, revision) = self.mode(user);
         Connected { user, session, generation, change, mode, revision, mode_changed }
@@ -228,9 +237,10 @@ impl Directory {
     fn take_out(&mut self, session: SessionId, heard: Time) -> Option<UserId> {
         let row = self.sessions.remove(session.0)?;
         self.unlink(row.user, session, row.next);
+        let extra = self.extras.remove(&session).unwrap_or_default();
         if !row.passive {
             self.hear(row.user, heard);
-            for room in row.rooms() {
+            for room in &extra.rooms {
                 self.rooms.exit(room, row.user);
             }
         }
@@ -243,7 +253,8 @@ impl Directory {
         if std::mem::replace(&mut row.passive, passive) == passive {
             return;
         }
-        let (user, rooms) = (row.user, row.rooms().to_vec());
+        let user = row.user;
+        let rooms = self.rooms_of(session).to_vec();
         let present = self.user(user).record.public.is_present();
         for room in &rooms {
             if passive {
@@ -256,10 +267,12 @@ impl Directory {
 
     /// The session goes into a room; false if it is there already. A passive one is not seen there.
     pub fn join(&mut self, session: SessionId, room: &Arc<str>) -> bool {
-        let Some(row) = self.sessions.get_mut(session.0) else { return false };
-        if !row.enter(room) {
+        let Some(row) = self.sessions.get(session.0) else { return false };
+        let rooms = &mut self.extras.entry(session).or_default().rooms;
+        if rooms.contains(room) {
             return false;
         }
+        rooms.push(Arc::clone(room));
         let (user, passive) = (row.user, row.passive);
         if !passive {
             let present = self.user(user).record.public.is_present();
@@ -270,8 +283,10 @@ impl Directory {
 
     /// The session leaves a room; false if it is not there.
     pub fn leave(&mut self, session: SessionId, room: &str) -> bool {
-        let Some(row) = self.sessions.get_mut(session.0) else { return false };
-        let Some(room) = row.exit(room) else { return false };
+        let Some(row) = self.sessions.get(session.0) else { return false };
+        let Some(extra) = self.extras.get_mut(&session) else { return false };
+        let Some(place) = extra.rooms.iter().position(|it| **it == *room) else { return false };
+        let room = extra.rooms.swap_remove(place);
         let (user, passive) = (row.user, row.passive);
         if !passive {
             self.rooms.exit(&room, user);
@@ -281,7 +296,7 @@ impl Directory {
 
     /// The rooms that a session is in.
     pub fn rooms_of(&self, session: SessionId) -> &[Arc<str>] {
-        self.sessions.get(session.0).map_or(&[], Session::rooms)
+        self.extras.get(&session).map_or(&[], |it| &it.rooms)
     }
 
     /// How many rooms anybody is in.
@@ -502,7 +517,7 @@ impl Directory {
         let rooms: Vec<Arc<str>> = self
             .sessions_of(id)
             .filter(|(_, it)| !it.passive)
-            .flat_map(|(_, it)| it.rooms().iter().cloned())
+            .flat_map(|(id, _)| self.rooms_of(id).iter().cloned())
             .collect();
         for room in rooms {
             self.rooms.show(&room, id, present);

@@ -1,12 +1,11 @@
 //! What the application asks of a node.
 
-use std::sync::Arc;
-
 use greendot_protocol::limits::NOTE_BYTES;
 use greendot_protocol::{CloseCode, Mode, Time};
 
 use super::{ConnId, Ending, Node};
 use crate::core::directory::UserId;
+use crate::core::leases::Waiting;
 
 /// A connect or a wish that was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,23 +98,17 @@ impl Node {
 
     /// Tells the user's connections the mode, but for the one that knows.
     pub(super) fn tell_mode(&mut self, user: UserId, except: Option<ConnId>) {
-        for lease in self.leases_of(user) {
-            let conn = self.leases.get(lease).and_then(|it| it.conn);
-            if let Some(conn) = conn.filter(|&it| Some(it) != except) {
-                if let Some(row) = self.conns.get_mut(conn.0) {
-                    row.waiting.mode = true;
-                }
+        for conn in self.leases_of(user) {
+            if Some(conn) != except && self.leases.is_connected(conn) {
+                self.leases.wait(conn, Waiting::MODE);
                 self.wake(conn);
             }
         }
     }
 
-    pub(super) fn leases_of(&self, user: UserId) -> Vec<crate::core::leases::LeaseId> {
-        self.directory.ids_of(user).filter_map(|session| self.lease_of(session)).collect()
-    }
-
-    /// The name that a connection speaks for.
-    pub fn user_of(&self, conn: ConnId) -> Option<&Arc<str>> {
-        self.conns.get(conn.0).map(|it| &it.name)
+    /// The latest connects of the user's sessions here.
+    pub(super) fn leases_of(&self, user: UserId) -> Vec<ConnId> {
+        let sessions = self.directory.ids_of(user);
+        sessions.filter_map(|session| self.leases.at(session.id().slot)).collect()
     }
 }

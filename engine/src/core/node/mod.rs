@@ -18,25 +18,27 @@ mod reads;
 mod rooms;
 mod shared;
 mod sweep;
+mod tokens;
 mod transmit;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use greendot_protocol::{Epoch, Time};
+use foldhash::quality::FixedState;
+use greendot_protocol::{Epoch, ErrorCode, Time};
 
 pub use self::app::Refusal;
-use self::connections::Conn;
-pub use self::connections::{ConnId, Connect, SelfReport};
+pub use self::connections::{Connect, SelfReport};
 pub use self::inspect::{AudienceCounts, HeldSession, NodeCounts};
 pub use self::output::{Answer, Ending, Mark, Output, Transition};
 use self::reads::Reads;
 use self::rooms::Wishes;
 use self::shared::Shared;
+use self::tokens::Tokens;
 use super::audience::Audience;
 use super::directory::{Change, Directory, UserId};
-use super::leases::{LeaseId, Leases, Periods};
-use super::slab::Slab;
+pub use super::leases::ConnId;
+use super::leases::{Leases, Periods};
 use super::watches::{CrowdRule, Watches};
 use super::{Settings, SettingsError};
 
@@ -56,16 +58,14 @@ pub struct Node {
     settings: Settings,
     directory: Directory,
     leases: Leases,
-    /// The lease of each of the directory's sessions, by its slot there.
-    lease_of: Vec<Option<LeaseId>>,
     watches: Watches,
     /// What the application says of who may see whom; none: it is not asked.
     audience: Option<Audience>,
     reads: Reads,
     wishes: Wishes,
-    conns: Slab<Conn>,
-    /// Connections whose token ends, soonest first.
-    tokens: BTreeSet<(Time, ConnId)>,
+    tokens: Tokens,
+    /// Errors that wait for connections; few have any.
+    errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
     outputs: VecDeque<Output>,
     /// The next sweep.
     sweep_at: Time,
@@ -97,12 +97,12 @@ impl Node {
             ttl: settings.ttl,
             ping_after: settings.beat.fraction(6, 5),
             sweep: settings.sweep,
+            idle_after: settings.idle_after,
             silent_after: None,
         };
         Ok(Self {
             directory: Directory::new(epoch, generation, seed),
             leases: Leases::new(now, periods),
-            lease_of: Vec::new(),
             watches: Watches::new(
                 start == Start::AfterLoss,
                 settings.audience.is_some(),
@@ -117,8 +117,8 @@ impl Node {
             audience: settings.audience.map(|rule| Audience::new(rule, seed)),
             reads: Reads::default(),
             wishes: Wishes::default(),
-            conns: Slab::default(),
-            tokens: BTreeSet::new(),
+            tokens: Tokens::default(),
+            errors: HashMap::default(),
             outputs: VecDeque::new(),
             sweep_at: now + settings.sweep,
             flush_at: None,
@@ -145,7 +145,7 @@ impl Node {
 
     /// When [`Self::handle_timeout`] has something to do.
     pub fn deadline(&self) -> Time {
-        let token = self.tokens.first().map_or(Time::MAX, |&(at, _)| at);
+        let token = self.tokens.deadline();
         let store = self.shared.as_ref().map_or(Time::MAX, Shared::deadline);
         let audience = self.audience.as_ref().map_or(Time::MAX, Audience::deadline);
         let crowds = self.watches.crowd_deadline().min(self.watches.room_deadline());

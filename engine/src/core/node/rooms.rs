@@ -9,7 +9,6 @@ use greendot_protocol::{ErrorCode, Span, Time};
 use super::shared::Then;
 use super::{ConnId, Node, Output};
 use crate::core::directory::{Directory, Record, Roster};
-use crate::core::leases::LeaseId;
 use crate::core::watches::RoomWork;
 use crate::store::Request;
 
@@ -61,7 +60,7 @@ impl Node {
             self.complain(now, conn, ErrorCode::BadRoom, number, text);
             return;
         }
-        let Some((viewer, name)) = self.viewer_of(now, conn) else { return };
+        let Some((viewer, name)) = self.open_viewer(now, conn) else { return };
         let Some(session) = self.session_of(conn) else { return };
         let rooms = self.directory.rooms_of(session);
         let is_in = rooms.iter().any(|it| **it == *room);
@@ -89,7 +88,9 @@ impl Node {
 
     /// The application's answer to [`Output::MayJoin`].
     pub fn handle_may_join(&mut self, now: Time, ask: u64, may: bool) {
-        let Some(Wish { conn, number, room, .. }) = self.wishes.waiting.remove(&ask) else { return };
+        let Some(Wish { conn, number, room, .. }) = self.wishes.waiting.remove(&ask) else {
+            return;
+        };
         if may {
             return self.join(now, conn, number, &room);
         }
@@ -109,7 +110,7 @@ impl Node {
     }
 
     fn join(&mut self, now: Time, conn: ConnId, number: u32, room: &Arc<str>) {
-        let Some((viewer, _)) = self.viewer_of(now, conn) else { return };
+        let Some((viewer, _)) = self.open_viewer(now, conn) else { return };
         let Some(session) = self.session_of(conn) else { return };
         if let Some(before) = self.watches.room_of(viewer, number).filter(|it| it != room) {
             self.leave(now, conn, &before);
@@ -129,7 +130,8 @@ impl Node {
         if !fresh {
             let directory = &self.directory;
             let alone = self.shared.is_none();
-            let work = self.watches.fill_seat(viewer, number, &|user| known(directory, alone, user));
+            let work =
+                self.watches.fill_seat(viewer, number, &|user| known(directory, alone, user));
             self.do_room_work(now, work);
         }
         self.tell_rooms(now);
@@ -139,7 +141,7 @@ impl Node {
 
     pub(super) fn on_leave(&mut self, now: Time, conn: ConnId, number: u32) {
         self.wishes.waiting.retain(|_, it| (it.conn, it.number) != (conn, number));
-        let Some(viewer) = self.conns.get(conn.0).and_then(|it| it.viewer) else { return };
+        let Some(viewer) = self.viewer_of(conn) else { return };
         let Some(room) = self.watches.room_of(viewer, number) else { return };
         self.watches.rise(viewer, number);
         self.leave(now, conn, &room);
@@ -148,16 +150,10 @@ impl Node {
     fn leave(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
         let Some(session) = self.session_of(conn) else { return };
         if self.directory.leave(session, room) && self.shared.is_some() {
-            let lease = self.conns.get(conn.0).and_then(|it| it.lease);
-            self.share_leave(now, lease, room);
+            self.share_leave(now, conn, room);
         }
         self.tell_rooms(now);
         self.unload(now);
-    }
-
-    fn session_of(&self, conn: ConnId) -> Option<crate::core::directory::SessionId> {
-        let lease: LeaseId = self.conns.get(conn.0)?.lease?;
-        self.leases.get(lease).map(|it| it.session)
     }
 
     /// Tells who is in the rooms where that has changed. With a shared store, it is the store that

@@ -38,6 +38,9 @@ struct Room {
     due: Option<Time>,
 }
 
+/// A member, and what it looks like.
+type Seen = (Arc<str>, State);
+
 /// A connection that looks into a room.
 #[derive(Debug)]
 struct Seat {
@@ -56,7 +59,7 @@ struct Seat {
     /// Something is to be told.
     dirty: bool,
     /// What a crowd was shown as last: the count, and the sample.
-    crowd: Option<(u32, Vec<(Arc<str>, State)>)>,
+    crowd: Option<(u32, Vec<Seen>)>,
 }
 
 /// The rooms that are looked into.
@@ -237,8 +240,8 @@ impl Watches {
         if known.is_some_and(|it| it.number > roster.number) {
             return work;
         }
-        let crowds = roster.is_crowd(limit)
-            && room.roster.as_ref().is_some_and(|it| it.is_crowd(limit));
+        let crowds =
+            roster.is_crowd(limit) && room.roster.as_ref().is_some_and(|it| it.is_crowd(limit));
         let soonest = room.told + EVERY;
         if crowds && now < soonest {
             room.next = Some(roster);
@@ -354,7 +357,8 @@ impl Watches {
             self.remove(watch);
         }
         for name in come {
-            let watch = self.seat_watch(viewer_id, onlooker, seat, &name, own == name, record, work);
+            let watch =
+                self.seat_watch(viewer_id, onlooker, seat, &name, own == name, record, work);
             let Some(row) = self.rooms.seats.get_mut(seat) else { return };
             row.watches.insert(Arc::clone(&name), watch);
             if self.audited && own != name {
@@ -490,7 +494,7 @@ impl Watches {
             }
             if crowd {
                 let count = rounded(roster.count);
-                let mut sample: Vec<(Arc<str>, State)> = Vec::new();
+                let mut sample: Vec<Seen> = Vec::new();
                 for name in &roster.members {
                     let Some(watch) = seat.watches.get(name) else { continue };
                     let state = look(&scene, &mut self.watches, *watch).1;
@@ -512,7 +516,7 @@ impl Watches {
                 continue;
             }
             if seat.whole {
-                let mut members: Vec<(Arc<str>, State)> = Vec::new();
+                let mut members: Vec<Seen> = Vec::new();
                 for (name, &watch) in &seat.watches {
                     let state = look(&scene, &mut self.watches, watch).1;
                     if is_present(state) {
@@ -553,7 +557,7 @@ impl Watches {
                 members.entry(name).or_insert(State::Offline);
             }
             if !members.is_empty() {
-                let members: Vec<(Arc<str>, State)> = members.into_iter().collect();
+                let members: Vec<Seen> = members.into_iter().collect();
                 emit(&ServerFrame::RoomEvents { number: seat.number, members: rows(&members) });
             }
         }
@@ -564,7 +568,7 @@ fn row_is_whole(seats: &Slab<Seat>, seat: Id) -> bool {
     seats.get(seat).is_some_and(|it| it.whole)
 }
 
-fn rows(members: &[(Arc<str>, State)]) -> Vec<Member<'_>> {
+fn rows(members: &[Seen]) -> Vec<Member<'_>> {
     members.iter().map(|(user, state)| Member { user, state: *state }).collect()
 }
 

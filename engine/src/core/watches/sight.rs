@@ -207,7 +207,9 @@ impl Watches {
             .collect();
         watches.sort_unstable();
         // Members of rooms behind the users watched by name.
-        for seat in viewers.iter().filter_map(|it| self.viewers.get(it.0)).flat_map(|it| it.seats.values()) {
+        for seat in
+            viewers.iter().filter_map(|it| self.viewers.get(it.0)).flat_map(|it| it.seats.values())
+        {
             watches.extend(self.members_of(*seat).map(|it| (0, it)));
         }
         watches.into_iter().map(|it| it.1).collect()

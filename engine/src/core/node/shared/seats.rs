@@ -5,8 +5,8 @@ use std::sync::Arc;
 use greendot_protocol::{Mode, ModeChoice, Span, Time};
 
 use super::{BEAT, Reach, Seat, Then};
-use crate::core::leases::LeaseId;
-use crate::core::node::{ConnId, Node};
+use crate::core::leases::ConnId;
+use crate::core::node::Node;
 use crate::store::{Register, Request, SessionName, Silent};
 
 impl Node {
@@ -14,7 +14,7 @@ impl Node {
     pub(in crate::core::node) fn seat_connects(
         &mut self,
         now: Time,
-        lease: LeaseId,
+        lease: ConnId,
         idle_said: Option<bool>,
         mode: Option<ModeChoice>,
     ) {
@@ -31,10 +31,12 @@ impl Node {
         self.register_with(now, lease, mode);
     }
 
-    pub(super) fn register_with(&mut self, now: Time, lease: LeaseId, mode: Option<ModeChoice>) {
+    pub(super) fn register_with(&mut self, now: Time, lease: ConnId, mode: Option<ModeChoice>) {
         let Some(name) = self.session_name(lease) else { return };
         let Some(row) = self.leases.get(lease) else { return };
-        let Some(view) = self.directory.view(row.session) else { return };
+        let Some(view) = self.session_of(lease).and_then(|it| self.directory.view(it)) else {
+            return;
+        };
         let Some(shared) = self.shared.as_ref() else { return };
         let Some(seat) = shared.seats.get(&lease) else { return };
         let register = Register {
@@ -50,14 +52,16 @@ impl Node {
             },
             lingers_for: row.lingers_until.map(|at| at.since(now)),
             mode,
-            rooms: self.directory.rooms_of(row.session).to_vec(),
+            rooms: self
+                .session_of(lease)
+                .map_or(Vec::new(), |it| self.directory.rooms_of(it).to_vec()),
             device: (*view.device).into(),
         };
         self.submit(now, Request::Connect(register), Then::Connected(lease));
     }
 
     /// The session's lease is gone, and with it what the store is told under its number.
-    pub(in crate::core::node) fn forget_seat(&mut self, lease: LeaseId) {
+    pub(in crate::core::node) fn forget_seat(&mut self, lease: ConnId) {
         if let Some(shared) = self.shared.as_mut()
             && let Some(seat) = shared.seats.remove(&lease)
         {
@@ -68,7 +72,7 @@ impl Node {
     pub(in crate::core::node) fn seat_ends(
         &mut self,
         now: Time,
-        lease: LeaseId,
+        lease: ConnId,
         name: SessionName,
         heard: Time,
     ) {
@@ -77,7 +81,7 @@ impl Node {
         self.submit(now, Request::End(Silent { name, seat, heard_ago }), Then::Nothing);
     }
 
-    pub(in crate::core::node) fn seat_lingers(&mut self, now: Time, lease: LeaseId) {
+    pub(in crate::core::node) fn seat_lingers(&mut self, now: Time, lease: ConnId) {
         let Some(until) = self.leases.get(lease).and_then(|it| it.lingers_until) else { return };
         if let Some(Silent { name, seat, heard_ago }) = self.silent_of(now, lease) {
             let request = Request::Linger { name, seat, heard_ago, lasts: until.since(now) };
@@ -85,7 +89,7 @@ impl Node {
         }
     }
 
-    pub(in crate::core::node) fn seat_revives(&mut self, now: Time, lease: LeaseId) {
+    pub(in crate::core::node) fn seat_revives(&mut self, now: Time, lease: ConnId) {
         if let Some(silent) = self.silent_of(now, lease) {
             self.submit(now, Request::Revive(silent), Then::Nothing);
         }
@@ -95,7 +99,7 @@ impl Node {
     pub(in crate::core::node) fn seat_heard(
         &mut self,
         now: Time,
-        lease: LeaseId,
+        lease: ConnId,
         silence: Option<Span>,
     ) {
         let Some(shared) = self.shared.as_mut() else { return };
@@ -112,13 +116,13 @@ impl Node {
     }
 
     /// Nothing has been heard of a session for a beat: it gets a deadline of its own.
-    pub(in crate::core::node) fn seat_is_silent(&mut self, lease: LeaseId) {
+    pub(in crate::core::node) fn seat_is_silent(&mut self, lease: ConnId) {
         if let Some(shared) = self.shared.as_mut() {
             shared.silent.push(lease);
         }
     }
 
-    pub(in crate::core::node) fn seat_idles(&mut self, now: Time, lease: LeaseId, idle: bool) {
+    pub(in crate::core::node) fn seat_idles(&mut self, now: Time, lease: ConnId, idle: bool) {
         let Some(name) = self.session_name(lease) else { return };
         if let Some(seat) = self.shared.as_mut().and_then(|it| it.seats.get_mut(&lease)) {
             // Until the store has heard of the session, this goes with its connect.
@@ -147,27 +151,20 @@ impl Node {
     }
 
     pub(in crate::core::node) fn share_join(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
-        let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) else { return };
-        let Some(name) = self.session_name(lease) else { return };
-        let Some(seat) = self.seat_number(lease) else { return };
+        let Some(name) = self.session_name(conn) else { return };
+        let Some(seat) = self.seat_number(conn) else { return };
         let room = Arc::clone(room);
         self.submit(now, Request::Join { name, seat, room }, Then::Nothing);
     }
 
-    pub(in crate::core::node) fn share_leave(
-        &mut self,
-        now: Time,
-        lease: Option<LeaseId>,
-        room: &Arc<str>,
-    ) {
-        let Some(lease) = lease else { return };
-        let Some(name) = self.session_name(lease) else { return };
-        let Some(seat) = self.seat_number(lease) else { return };
+    pub(in crate::core::node) fn share_leave(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
+        let Some(name) = self.session_name(conn) else { return };
+        let Some(seat) = self.seat_number(conn) else { return };
         let room = Arc::clone(room);
         self.submit(now, Request::Leave { name, seat, room }, Then::Nothing);
     }
 
-    pub(super) fn seat_number(&self, lease: LeaseId) -> Option<u64> {
+    pub(super) fn seat_number(&self, lease: ConnId) -> Option<u64> {
         self.shared.as_ref()?.seats.get(&lease).map(|it| it.number)
     }
 }
