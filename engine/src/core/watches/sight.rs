@@ -6,7 +6,7 @@ use greendot_protocol::Time;
 
 use super::onlooker::Onlookers;
 use super::subject::Subject;
-use super::{Shown, Watch, WatchId, Watches};
+use super::{Shown, Watch, WatchId, Watches, mark};
 use crate::core::directory::{Bar, Outlook, Screen};
 use crate::core::gate::{Fineness, Glimpse, Light, Sight};
 use crate::core::node::ConnId;
@@ -87,7 +87,13 @@ impl Watches {
             return;
         }
         let before = row.outlook.replace(Arc::clone(outlook));
-        let Some(before) = before else { return };
+        let Some(before) = before else {
+            // Whoever was shown unknown meanwhile is concerned.
+            for watch in self.watches_of(id) {
+                mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+            }
+            return;
+        };
         for watch in self.watches_of(id) {
             let Some(row) = self.watches.get_mut(watch) else { continue };
             let Some(subject) = self.subjects.get(row.subject) else { continue };
