@@ -29,13 +29,17 @@ mod clock;
 mod connection;
 mod driver;
 mod encoding;
+mod fanout;
+mod handshake;
 mod hello;
 mod limits;
-mod mailbox;
+mod line;
 mod presence;
 mod socket;
 mod transitions;
 mod upgrade;
+mod websocket;
+mod wire;
 
 // What an application needs of the other modules, so that it imports from one.
 pub use crate::core::{NodeCounts, Settings, SettingsError, Start, Transition};

@@ -9,3 +9,10 @@
 
 pub mod core;
 pub mod report;
+pub mod server;
+
+/// The middle one.
+pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}

@@ -7,7 +7,8 @@ use greendot_engine::core::{ConnId, Connect, Node, Output, SelfReport, Settings,
 use greendot_protocol::{Beat, ClientFrame, Epoch, Span, Time};
 
 use super::names::{Names, Random};
-use super::{Published, ROUNDS, each, median, timed};
+use super::{Published, ROUNDS, each, timed};
+use crate::median;
 use crate::report::{Budget, Report, Row};
 
 /// Heartbeats come in over this long.

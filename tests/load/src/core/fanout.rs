@@ -6,7 +6,8 @@ use greendot_engine::core::{Connect, Node, SelfReport, Settings, Start};
 use greendot_protocol::{ClientFrame, Epoch, Mode, Span, Time, WatchItem};
 
 use super::names::Names;
-use super::{ROUNDS, each, median, timed};
+use super::{ROUNDS, each, timed};
+use crate::median;
 use crate::report::{Budget, Report, Row};
 
 /// One change to 100,000 watchers (or as many as asked for), until every outbox holds it, beside a loop that pushes one

@@ -21,12 +21,6 @@ fn timed<R>(work: impl FnOnce() -> R) -> (Duration, R) {
     (begin.elapsed(), result)
 }
 
-/// The middle one.
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
-}
-
 /// Nanoseconds each.
 fn each(time: Duration, count: usize) -> f64 {
     time.as_nanos() as f64 / count as f64
