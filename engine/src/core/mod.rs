@@ -21,4 +21,4 @@ pub use node::{
     Answer, AudienceCounts, ConnId, Connect, Ending, HeldSession, Mark, Node, NodeCounts, Output,
     Refusal, SelfReport, Start, Transition,
 };
-pub use settings::{AudienceRule, Settings, SettingsError};
+pub use settings::{AudienceRule, CLIENTS_RETURN, Settings, SettingsError};

@@ -8,6 +8,7 @@ use greendot_protocol::{Span, State, Time};
 
 use super::conn::{Down, Up};
 use super::{Edge, NotBuilt, Owner, World};
+use crate::file::write::words;
 use crate::file::{LinkAction, Verb};
 
 /// A device with one page.
@@ -461,7 +462,7 @@ impl World<'_> {
             Verb::Frame(frame) => self.sdk_frame(frame)?,
             Verb::Lost => self.sdk_lost()?,
             Verb::Back => self.sdk_back()?,
-            other => return Err(NotBuilt(format!("the step {other:?}"))),
+            other => return Err(NotBuilt(format!("the step {}", words(other)))),
         }
         Ok(())
     }

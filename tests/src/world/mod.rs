@@ -312,6 +312,15 @@ impl<'a> World<'a> {
         self.trace.lines()
     }
 
+    /// A line about a connection, by the name that the file gives its client.
+    fn note_of(&mut self, conn: usize, line: impl FnOnce() -> String) {
+        let name = match &self.conns[conn].owner {
+            Owner::Raw(name) | Owner::Viewer(name) => name,
+            Owner::Device(device, _) => &self.devices[*device].name,
+        };
+        self.trace.add(self.now, || format!("{name} {}", line()));
+    }
+
     fn note(&mut self, line: impl FnOnce() -> String) {
         self.trace.add(self.now, line);
     }

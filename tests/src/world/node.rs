@@ -9,6 +9,7 @@ use greendot_protocol::{ClientFrame, CloseCode, Epoch, Hello, ServerFrame, Span,
 
 use super::conn::{Down, LOST, Up};
 use super::store::FromStore;
+use super::trace::client_words;
 use super::{ARRIVAL, ENGINE_ORIGIN, Edge, NotBuilt, Owner, Task, World};
 
 /// A node of the world.
@@ -246,7 +247,7 @@ impl World<'_> {
             Ok(None) => return,
             Err(_) => return self.refuse(conn, CloseCode::BadFrame),
         };
-        self.note(|| format!("conn {conn} ↑ {frame:?}"));
+        self.note_of(conn, || format!("↑ {}", client_words(&frame)));
         self.edge_with(bytes, |bytes| Edge::Frame { conn, bytes });
         match (self.conns[conn].engine, &frame) {
             (None, ClientFrame::Hello(hello)) => self.take_hello(node, conn, hello),
@@ -354,7 +355,7 @@ impl World<'_> {
                         Ending::Bye => 1000,
                         Ending::Code(code) => code.number(),
                     };
-                    self.note(|| format!("conn {conn}: the node closes with {code:?}"));
+                    self.note_of(conn, || format!("is closed by the node: {code:?}"));
                     self.edge(Edge::Closes { conn, code: number });
                     self.send_down(conn, Down::Closed(number));
                     self.conns[conn].closing = true;
