@@ -16,7 +16,13 @@ export interface Settings {
  * a server, which never dials, has no origin that a path could belong to.
  */
 export function settingsOf(options: Options, dials: boolean): Settings {
+  // From JavaScript anything can come.
+  if (typeof options !== "object" || options === null) throw wrong("url", options, USAGE);
   const { token, session, idleAfter } = options;
+  for (const name in options) {
+    if (KNOWN.includes(name)) continue;
+    throw new GreendotError("bad_option", "there is no such option", `the option ${name}`, `There are ${KNOWN.join(", ")}.`);
+  }
   if (typeof token !== "function") throw wrong("token", token, "Give a function.");
   if (session !== undefined && (session === "" || new TextEncoder().encode(session).length > SESSION_BYTES)) {
     throw wrong("session", session, `Give 1 to ${SESSION_BYTES} bytes, or leave it out.`);
@@ -42,6 +48,7 @@ function nodesOf({ url, urls }: Options): string[] {
 
 function socketUrl(given: string | URL): string {
   const next = "Give a path of this origin, or a whole wss: address.";
+  if (typeof given !== "string" && !(given instanceof URL)) throw wrong("url", given, next);
   let url: URL;
   try {
     url = new URL(given, typeof location === "undefined" ? undefined : location.href);
@@ -60,6 +67,10 @@ function wrong(option: string, value: unknown, next: string, cause?: unknown): G
   const what = option === "token" ? typeof value : `"${value}"`;
   return new GreendotError("bad_option", `${option} cannot be ${what}`, `the option ${option}`, next, cause);
 }
+
+const USAGE = 'Call connect({ url: "/presence", token: () => … }).';
+
+const KNOWN = ["url", "urls", "token", "session", "idleAfter", "wasm", "headless"];
 
 /** The protocol's limit. */
 const SESSION_BYTES = 64;
