@@ -50,8 +50,8 @@ export class Client implements Presence {
     const list: unknown = typeof users === "string" ? [users] : users;
     // From JavaScript anything can come, and would fail far from here.
     if (!isNames(list) || typeof listener !== "function") {
-      const next = 'Give names and a function: watch(["ana"], changes => …).';
-      throw new GreendotError("bad_call", "these are no users and no listener", "the call of watch", next);
+      const next = "Give names and a function: watch(names, changes => …).";
+      throw new GreendotError("bad_call", "it cannot be meant", "the call of watch", next);
     }
     return this.#parts.add(list, listener, false);
   }
@@ -194,8 +194,8 @@ export class Client implements Presence {
   #linkIs(link: Omit<Link, "stale">): void {
     const { state, why } = link;
     if (state === "stopped" && (why === "bad_token" || why === "not_allowed") && !this.#refusalTold) {
-      const next = "See what token() gives and what the server's authenticator takes; then call connect().";
-      this.#fail(new GreendotError(why, "the server refused the token", "the option token", next));
+      const next = "Give what the server's authenticator takes, then call connect().";
+      this.#fail(new GreendotError(why, "the server refused it", "the token", next));
     }
     this.#link.set(link);
     this.#followLink();

@@ -16,12 +16,11 @@ export interface Settings {
  * a server, which never dials, has no origin that a path could belong to.
  */
 export function settingsOf(options: Options, dials: boolean): Settings {
-  // From JavaScript anything can come.
-  if (typeof options !== "object" || options === null) throw wrong("url", options, USAGE);
-  const { token, session, idleAfter } = options;
+  // From JavaScript anything can come, or nothing.
+  const { token, session, idleAfter } = options ?? {};
   for (const name in options) {
     if (KNOWN.includes(name)) continue;
-    throw new GreendotError("bad_option", "there is no such option", `the option ${name}`, `There are ${KNOWN.join(", ")}.`);
+    throw new GreendotError("bad_option", "it is unknown", `the option ${name}`, `Known are ${KNOWN}.`);
   }
   if (typeof token !== "function") throw wrong("token", token, "Give a function.");
   if (session !== undefined && (session === "" || new TextEncoder().encode(session).length > SESSION_BYTES)) {
@@ -67,8 +66,6 @@ function wrong(option: string, value: unknown, next: string, cause?: unknown): G
   const what = option === "token" ? typeof value : `"${value}"`;
   return new GreendotError("bad_option", `${option} cannot be ${what}`, `the option ${option}`, next, cause);
 }
-
-const USAGE = 'Call connect({ url: "/presence", token: () => … }).';
 
 const KNOWN = ["url", "urls", "token", "session", "idleAfter", "wasm", "headless"];
 

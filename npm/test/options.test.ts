@@ -40,7 +40,6 @@ describe("addresses", () => {
     { urls: ["wss://a.example", "//"], token },
     { token },
     { url: 5 as unknown as string, token },
-    undefined as unknown as Options,
   ])("that cannot work are refused: %o", options => {
     expect(refused(options)).toMatchObject({ code: "bad_option", culprit: "the option url" });
   });
@@ -61,6 +60,7 @@ describe("other options", () => {
 
   test.each([
     [{ url, token: "secret" as unknown as () => string }, "token"],
+    [undefined as unknown as Options, "token"],
     [{ url, token, idleafter: 5 } as Options, "idleafter"],
     [{ url, token, session: "" }, "session"],
     [{ url, token, session: "é".repeat(33) }, "session"],

@@ -52,7 +52,7 @@ describe("the token", () => {
     engine.host.link(LINKS.indexOf("stopped"), code, -1);
     await settled();
     expect(log).toHaveBeenCalledOnce();
-    expect(log.mock.calls[0]?.[0]).toMatchObject({ code: name, culprit: "the option token" });
+    expect(log.mock.calls[0]?.[0]).toMatchObject({ code: name, culprit: "the token" });
     log.mockRestore();
   });
 
