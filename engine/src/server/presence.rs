@@ -121,7 +121,7 @@ impl Presence {
     /// What everybody may see of a user now.
     pub fn state(&self, user: &str) -> Status {
         self.shared.driver.look(|now, node| {
-            node.read_public(user, |seen| Status {
+            node.read_public(now, user, |seen| Status {
                 state: seen.state(),
                 last_seen: seen.seen().map(|at| millis(now.since(at))),
                 note: seen.note().into(),

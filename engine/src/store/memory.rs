@@ -8,7 +8,8 @@ use greendot_protocol::{Epoch, Span, Time};
 
 use super::Store;
 use super::messages::{
-    Claim, HeldBy, NodeId, Notice, Register, Reply, Report, Request, SessionName, Silent,
+    BarReport, Claim, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report, Request,
+    ScreenReport, SessionName, Silent,
 };
 use crate::core::Settings;
 use crate::core::directory::{Change, Directory, Joining, SessionId, UserId};
@@ -16,6 +17,9 @@ use crate::core::directory::{Change, Directory, Joining, SessionId, UserId};
 /// A store that no node has asked for this long has been out of reach for all of them: each asks
 /// once a second.
 const UNREACHED: Span = Span::from_millis(2_500);
+
+/// A room that is too large to name all is told of no more often than this.
+const ROOM_EVERY: Span = Span::from_millis(1_000);
 
 /// Sessions that one user may have at a time.
 const SESSIONS_OF_A_USER: usize = 256;
@@ -43,13 +47,23 @@ struct NodeRow {
     told: u64,
 }
 
+/// A room that nodes look into.
+#[derive(Debug, Default)]
+struct RoomRow {
+    nodes: BTreeSet<NodeId>,
+    /// When they were told of it last.
+    told: Time,
+}
+
 /// How much the store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sessions.
     pub sessions: usize,
-    /// Users to whom a node is subscribed.
+    /// Users, viewers and rooms to whom a node is subscribed.
     pub subscribed: usize,
+    /// Rooms that anybody is in.
+    pub rooms: usize,
 }
 
 /// The shared store in memory.
@@ -65,6 +79,12 @@ pub struct MemoryStore {
     covered: BTreeMap<NodeId, BTreeSet<SessionId>>,
     nodes: BTreeMap<NodeId, NodeRow>,
     subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    /// Nodes with connections of a user that look.
+    lookers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    /// Nodes with connections that look into a room.
+    rooms: BTreeMap<Arc<str>, RoomRow>,
+    /// Rooms of which something is to be told.
+    untold: BTreeSet<Arc<str>>,
     notices: VecDeque<(NodeId, u64, Notice)>,
     warm_until: Option<Time>,
     /// When any node last asked for anything.
@@ -104,6 +124,9 @@ impl MemoryStore {
             covered: BTreeMap::new(),
             nodes: BTreeMap::new(),
             subscribers: BTreeMap::new(),
+            lookers: BTreeMap::new(),
+            rooms: BTreeMap::new(),
+            untold: BTreeSet::new(),
             notices: VecDeque::new(),
             warm_until: warming.then(|| now + settings.warmup()),
             reached: now,
@@ -121,7 +144,11 @@ impl MemoryStore {
 
     /// How much it holds.
     pub fn counts(&self) -> Counts {
-        Counts { sessions: self.directory.session_count(), subscribed: self.subscribers.len() }
+        Counts {
+            sessions: self.directory.session_count(),
+            subscribed: self.subscribers.len() + self.lookers.len() + self.rooms.len(),
+            rooms: self.directory.room_count(),
+        }
     }
 
     /// Keeps a journal from now on. It grows with every change.
@@ -192,6 +219,41 @@ impl MemoryStore {
             note: Arc::clone(&record.note),
             seen_ago: record.seen.map(|at| now.since(at)),
             heard: record.heard,
+            wish: record.wish,
+            wishes: record.wishes,
+        }
+    }
+
+    fn outlook(&self, now: Time, viewer: &Arc<str>) -> OutlookReport {
+        let outlook = self.directory.outlook(viewer);
+        let mut bars: Vec<BarReport> = outlook
+            .bars
+            .iter()
+            .map(|(user, bar)| BarReport {
+                user: Arc::clone(user),
+                behind: bar.behind,
+                screen: bar.screen.map(|it| ScreenReport {
+                    version: it.version,
+                    seen_ago: it.seen.map(|at| now.since(at)),
+                    heard: it.heard,
+                }),
+            })
+            .collect();
+        bars.sort_unstable_by(|one, other| one.user.cmp(&other.user));
+        OutlookReport {
+            viewer: Arc::clone(viewer),
+            number: self.directory.outlook_number(viewer),
+            hides: self.directory.hides(viewer),
+            bars,
+        }
+    }
+
+    /// Tells every node with connections of the viewer that look.
+    fn tell_outlook(&mut self, now: Time, viewer: &Arc<str>) {
+        let outlook = self.outlook(now, viewer);
+        let epoch = self.directory.epoch();
+        for node in self.lookers.get(viewer).into_iter().flatten().copied().collect::<Vec<_>>() {
+            self.tell(node, Notice::Outlook { epoch, at: now, outlook: outlook.clone() });
         }
     }
 
@@ -200,19 +262,25 @@ impl MemoryStore {
         if !change.any() {
             return;
         }
-        let report = self.report(now, user);
+        let report = self.spread(now, user);
         if let Some(journal) = self.journal.as_mut().filter(|_| change.public) {
             journal.published.push((now, Arc::clone(&report.user)));
         }
+        if change.public {
+            turned.push(report);
+        }
+    }
+
+    /// Tells every node that subscribed to the user how it stands.
+    fn spread(&mut self, now: Time, user: UserId) -> Report {
+        let report = self.report(now, user);
         let epoch = self.directory.epoch();
         let nodes: Vec<NodeId> =
             self.subscribers.get(&report.user).into_iter().flatten().copied().collect();
         for node in nodes {
             self.tell(node, Notice::Changed { epoch, at: now, report: report.clone() });
         }
-        if change.public {
-            turned.push(report);
-        }
+        report
     }
 
     /// Sends a notice to a run of a node, unless it is long gone.
@@ -306,12 +374,16 @@ impl MemoryStore {
                 passive: register.passive,
                 idle: register.idle,
                 mode: register.mode,
+                device: &register.device,
                 generation: register.generation.filter(|_| same),
             },
         );
         let session = joined.session;
         if register.lingers_for.is_some() {
             self.directory.linger(session);
+        }
+        for room in &register.rooms {
+            self.directory.join(session, room);
         }
         self.seats.insert(
             session,
@@ -337,6 +409,25 @@ impl MemoryStore {
         let idle = self.directory.view(session).is_some_and(|it| it.idle);
         let (mode, revision) = (joined.mode, joined.revision);
         HeldBy::You { generation: joined.generation, mode, revision, idle }
+    }
+
+    /// Tells the nodes that look into rooms who is there now; of a crowd, once in a while.
+    fn tell_rooms(&mut self, now: Time) {
+        self.untold.extend(self.directory.take_touched_rooms());
+        let limit = self.settings.room_limit;
+        for room in std::mem::take(&mut self.untold) {
+            let Some(row) = self.rooms.get_mut(&room) else { continue };
+            let roster = self.directory.roster(&room, limit);
+            if roster.count > limit && now < row.told + ROOM_EVERY {
+                self.untold.insert(room);
+                continue;
+            }
+            row.told = now;
+            let (epoch, nodes) = (self.directory.epoch(), row.nodes.clone());
+            for node in nodes {
+                self.tell(node, Notice::Room { epoch, roster: roster.clone() });
+            }
+        }
     }
 
     fn tell_mode(&mut self, user: UserId) {
@@ -405,10 +496,16 @@ impl MemoryStore {
     /// A run of a node that asks no more and holds nothing any more.
     fn forget_node(&mut self, node: NodeId) {
         self.nodes.remove(&node);
-        self.subscribers.retain(|_, nodes| {
-            nodes.remove(&node);
-            !nodes.is_empty()
+        self.rooms.retain(|_, row| {
+            row.nodes.remove(&node);
+            !row.nodes.is_empty()
         });
+        for interested in [&mut self.subscribers, &mut self.lookers] {
+            interested.retain(|_, nodes| {
+                nodes.remove(&node);
+                !nodes.is_empty()
+            });
+        }
     }
 
     fn beat(
@@ -449,6 +546,8 @@ impl Store for MemoryStore {
     fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply {
         let mut turned = Vec::new();
         let mut reports = Vec::new();
+        let mut outlooks = Vec::new();
+        let mut rooms = Vec::new();
         let mut held = HeldBy::Nobody;
         if let Request::Beat { away, .. } = request
             && *away != Span::ZERO
@@ -546,26 +645,83 @@ impl Store for MemoryStore {
                     self.directory.reinstate(user);
                 }
             }
+            Request::SetLastSeen { user, wish } => {
+                self.wrote(now, user);
+                let (id, new) = self.directory.set_last_seen(user, *wish);
+                if new {
+                    // No change that anybody is told of: it counts from the next look on.
+                    self.spread(now, id);
+                }
+            }
+            Request::SetBlock { user, viewer, blocked, restored } => {
+                self.wrote(now, user);
+                let changed = if *restored {
+                    self.directory.restore_block(user, viewer)
+                } else {
+                    self.directory.set_block(now, user, viewer, *blocked)
+                };
+                if changed.is_some() {
+                    self.tell_outlook(now, viewer);
+                }
+            }
+            Request::AudienceChanged { user, viewer } => {
+                for node in self.nodes.keys().copied().collect::<Vec<_>>() {
+                    let (user, viewer) = (user.clone(), viewer.clone());
+                    self.tell(node, Notice::AudienceChanged { user, viewer });
+                }
+            }
+            Request::Look { viewers } => {
+                for viewer in viewers {
+                    self.lookers.entry(Arc::clone(viewer)).or_default().insert(node);
+                    outlooks.push(self.outlook(now, viewer));
+                }
+            }
+            Request::LookAway { viewers } => leave(&mut self.lookers, node, viewers),
             Request::Subscribe { users } => {
                 for user in users {
                     self.subscribers.entry(Arc::clone(user)).or_default().insert(node);
                 }
                 reports = self.read(now, users);
             }
-            Request::Unsubscribe { users } => {
-                for user in users {
-                    if let Some(nodes) = self.subscribers.get_mut(user) {
-                        nodes.remove(&node);
-                        if nodes.is_empty() {
-                            self.subscribers.remove(user);
-                        }
+            Request::Unsubscribe { users } => leave(&mut self.subscribers, node, users),
+            Request::Read { viewer, users } => {
+                reports = self.read(now, users);
+                outlooks.push(self.outlook(now, viewer));
+            }
+            Request::List { viewer, at_most } => {
+                let present = self.directory.present(*at_most);
+                reports = present.into_iter().map(|it| self.report(now, it)).collect();
+                outlooks.push(self.outlook(now, viewer));
+            }
+            Request::Join { name, seat, room } => {
+                if let Some(session) = self.claimed(node, name, *seat) {
+                    self.directory.join(session, room);
+                }
+            }
+            Request::Leave { name, seat, room } => {
+                if let Some(session) = self.claimed(node, name, *seat) {
+                    self.directory.leave(session, room);
+                }
+            }
+            Request::LookInto { rooms: names } => {
+                for room in names {
+                    self.rooms.entry(Arc::clone(room)).or_default().nodes.insert(node);
+                    rooms.push(self.directory.roster(room, self.settings.room_limit));
+                }
+            }
+            Request::LookOut { rooms } => {
+                for room in rooms {
+                    let Some(row) = self.rooms.get_mut(room) else { continue };
+                    row.nodes.remove(&node);
+                    if row.nodes.is_empty() {
+                        self.rooms.remove(room);
                     }
                 }
             }
-            Request::Read { users } => reports = self.read(now, users),
             Request::Beat { away, silent, heard } => self.beat(now, node, *away, silent, heard),
             Request::Sweep => self.sweep(now, &mut turned),
         }
+        self.tell_rooms(now);
         Reply {
             epoch: self.directory.epoch(),
             at: now,
@@ -573,12 +729,26 @@ impl Store for MemoryStore {
             warming: self.warm_until.map_or(Span::ZERO, |at| at.since(now)),
             held,
             reports,
+            outlooks,
+            rooms,
             turned,
         }
     }
 
     fn poll_notice(&mut self) -> Option<(NodeId, u64, Notice)> {
         self.notices.pop_front()
+    }
+}
+
+/// The node wants to hear of these no more.
+fn leave(interested: &mut BTreeMap<Arc<str>, BTreeSet<NodeId>>, node: NodeId, names: &[Arc<str>]) {
+    for name in names {
+        if let Some(nodes) = interested.get_mut(name) {
+            nodes.remove(&node);
+            if nodes.is_empty() {
+                interested.remove(name);
+            }
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) fn settings() -> Settings {
         tick: Span::ZERO,
         idle_after: Span::from_secs(600),
         warmup: None,
+        ..Settings::default()
     }
 }
 
@@ -96,7 +97,7 @@ impl Rig {
         token_until: Option<Time>,
     ) -> Result<ConnId, Refusal> {
         let report = SelfReport::default();
-        let connect = Connect { user, session, passive: false, report, token_until };
+        let connect = Connect { user, session, passive: false, report, token_until, device: "" };
         let conn = self.node.handle_connect(self.now, &connect);
         self.drain();
         conn
@@ -158,7 +159,7 @@ impl Rig {
     }
 
     pub(crate) fn state(&self, user: &str) -> State {
-        self.node.read_public(user, |seen| seen.state())
+        self.node.read_public(self.now, user, |seen| seen.state())
     }
 }
 

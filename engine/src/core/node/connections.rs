@@ -1,6 +1,6 @@
 //! Connections: how they open, take over, and end.
 
-use greendot_protocol::limits::SESSION_BYTES;
+use greendot_protocol::limits::{DEVICE_BYTES, SESSION_BYTES};
 use greendot_protocol::{CloseCode, ModeChoice, Span, Time};
 
 use super::{ConnId, Ending, Node, Output, Refusal};
@@ -25,6 +25,8 @@ pub struct Connect<'a> {
     pub report: SelfReport,
     /// When the token ends, if it does.
     pub token_until: Option<Time>,
+    /// What the person may call the device; may be empty.
+    pub device: &'a str,
 }
 
 /// What a client says of itself in its hello.
@@ -71,6 +73,7 @@ impl Node {
                 passive: connect.passive,
                 idle: connect.report.idle,
                 mode: connect.report.mode,
+                device: cut(connect.device),
                 generation: None,
             },
         );
@@ -100,6 +103,7 @@ impl Node {
         self.publish(now, connected.user, connected.change);
         if connected.mode_changed {
             self.tell_mode(connected.user, Some(conn));
+            self.look_again(now, connect.user);
         }
         Ok(conn)
     }
@@ -120,6 +124,7 @@ impl Node {
             self.errors.remove(&conn);
         }
         self.tokens.remove(conn);
+        self.wishes.forget(conn);
         if let Some(viewer) = self.viewer_of(conn) {
             self.watches.close(viewer);
             self.unload(now);
@@ -222,4 +227,9 @@ impl Node {
             self.outputs.push_back(Output::Ready(conn));
         }
     }
+}
+
+/// A device label, cut to what is allowed.
+fn cut(device: &str) -> &str {
+    &device[..device.floor_char_boundary(DEVICE_BYTES)]
 }

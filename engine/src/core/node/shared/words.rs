@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::{Mode, Time};
 
+use crate::core::gate::LastSeen;
 use crate::store::{Request, SessionName, Silent};
 
 /// A word that nobody else will say if it is lost. Sessions are not among them: they are
@@ -14,8 +15,14 @@ pub(super) enum Word {
     Mode(Arc<str>, Mode),
     /// The user's note.
     Note(Arc<str>, Arc<str>),
+    /// The user hides from a viewer, or shows itself again.
+    Block(Arc<str>, Arc<str>, bool),
+    /// How exactly others may see when the user was there last.
+    LastSeen(Arc<str>, LastSeen),
     /// The account is no longer good, or is good again.
     Revoked(Arc<str>, bool),
+    /// A session has left a room: its name, the number of its connect, the room.
+    Left(SessionName, u64, Arc<str>),
     /// A session has ended: its name, the number of its connect, when it was last heard.
     Ended(SessionName, u64, Time),
 }
@@ -26,7 +33,14 @@ impl Word {
         Some(match request {
             Request::SetMode { user, mode } => Self::Mode(Arc::clone(user), *mode),
             Request::SetNote { user, note } => Self::Note(Arc::clone(user), Arc::clone(note)),
+            Request::SetBlock { user, viewer, blocked, restored: false } => {
+                Self::Block(Arc::clone(user), Arc::clone(viewer), *blocked)
+            }
+            Request::SetLastSeen { user, wish } => Self::LastSeen(Arc::clone(user), *wish),
             Request::Revoke { user, revoked } => Self::Revoked(Arc::clone(user), *revoked),
+            Request::Leave { name, seat, room } => {
+                Self::Left(name.clone(), *seat, Arc::clone(room))
+            }
             Request::End(it) => Self::Ended(it.name.clone(), it.seat, now - it.heard_ago),
             _ => return None,
         })
@@ -37,7 +51,12 @@ impl Word {
         match self {
             Self::Mode(user, mode) => Request::SetMode { user, mode },
             Self::Note(user, note) => Request::SetNote { user, note },
+            Self::Block(user, viewer, blocked) => {
+                Request::SetBlock { user, viewer, blocked, restored: false }
+            }
+            Self::LastSeen(user, wish) => Request::SetLastSeen { user, wish },
             Self::Revoked(user, revoked) => Request::Revoke { user, revoked },
+            Self::Left(name, seat, room) => Request::Leave { name, seat, room },
             Self::Ended(name, seat, heard) => {
                 Request::End(Silent { name, seat, heard_ago: now.since(heard) })
             }
@@ -49,7 +68,9 @@ impl Word {
         match (self, other) {
             (Self::Mode(user, _), Self::Mode(it, _))
             | (Self::Note(user, _), Self::Note(it, _))
+            | (Self::LastSeen(user, _), Self::LastSeen(it, _))
             | (Self::Revoked(user, _), Self::Revoked(it, _)) => user == it,
+            (Self::Block(user, viewer, _), Self::Block(it, by, _)) => (user, viewer) == (it, by),
             _ => self == other,
         }
     }
@@ -59,9 +80,12 @@ impl Word {
     pub(super) fn rank(&self) -> u8 {
         match self {
             Self::Revoked(..) => 0,
-            Self::Mode(..) => 1,
-            Self::Note(..) => 2,
-            Self::Ended(..) => 3,
+            Self::Block(..) => 1,
+            Self::Mode(..) => 2,
+            Self::LastSeen(..) => 3,
+            Self::Note(..) => 4,
+            Self::Left(..) => 5,
+            Self::Ended(..) => 6,
         }
     }
 }
