@@ -34,6 +34,7 @@ export class Client implements Presence {
   #mode: Mode = "auto";
   #modeChosen = false;
   #note: string | undefined;
+  #log: ((socket: WebSocket) => void) | undefined;
   #unbind: Stop = () => {};
   /** Whether the app was told why the link is about to stop. */
   #refusalTold = false;
@@ -140,6 +141,7 @@ export class Client implements Presence {
     this.#linkIs({ state: "connecting" });
     try {
       const engine = await load();
+      if (this.#settings.debug) this.#log = (await import("./debug.js")).logFrames;
       if (open.has(this)) this.#attach(engine);
     } catch (error) {
       if (open.has(this)) this.#linkIs({ state: "stopped", why: "load_failed" });
@@ -263,6 +265,11 @@ export class Client implements Presence {
     return {
       needToken: dial => tell(it => void it.#token(dial)),
       url: node => nodes[node] ?? "",
+      socket: (url, protocol) => {
+        const socket = new WebSocket(url, protocol);
+        tell(it => it.#log?.(socket));
+        return socket;
+      },
       changed: (part, row) => tell(it => it.#parts.changed(part, row)),
       // Changes are told in a microtask, which comes after the whole batch in any case.
       flushed: () => {},

@@ -9,6 +9,7 @@ export interface Settings {
   readonly session: string | undefined;
   /** As the wasm client takes it: -1 leaves it to the server. */
   readonly idleAfterSecs: number;
+  readonly debug: boolean;
 }
 
 /**
@@ -34,6 +35,7 @@ export function settingsOf(options: Options, dials: boolean): Settings {
     token,
     session,
     idleAfterSecs: idleAfter === undefined ? -1 : Math.ceil(idleAfter),
+    debug: options.debug === true,
   };
 }
 

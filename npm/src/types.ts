@@ -100,6 +100,8 @@ export interface Options {
    * stays closed, so that code shared with the server is harmless.
    */
   readonly headless?: boolean;
+  /** Print every frame to the console, in words (as `console.debug`; browsers call that level "verbose"). */
+  readonly debug?: boolean;
 }
 
 /** A presence client, as `connect` returns it. */
