@@ -10,8 +10,8 @@ interface AnyView {
   readonly user: string;
   readonly state: State;
   readonly stale: boolean;
-  readonly note?: string;
-  readonly lastSeen?: LastSeen;
+  readonly note?: string | undefined;
+  readonly lastSeen?: LastSeen | undefined;
 }
 
 /** Two ages of the same moment, asked for at different times, differ by rounding only. */
