@@ -20,8 +20,8 @@ export function settingsOf(options: Options, dials: boolean): Settings {
   // From JavaScript anything can come, or nothing.
   const { token, session, idleAfter } = options ?? {};
   for (const name in options) {
-    if (KNOWN.includes(name)) continue;
-    throw new GreendotError("bad_option", "it is unknown", `the option ${name}`, `Known are ${KNOWN}.`);
+    if (name in KNOWN) continue;
+    throw new GreendotError("bad_option", "it is unknown", `the option ${name}`, `Known are ${Object.keys(KNOWN)}.`);
   }
   if (typeof token !== "function") throw wrong("token", token, "Give a function.");
   if (session !== undefined && (session === "" || new TextEncoder().encode(session).length > SESSION_BYTES)) {
@@ -69,7 +69,17 @@ function wrong(option: string, value: unknown, next: string, cause?: unknown): G
   return new GreendotError("bad_option", `${option} cannot be ${what}`, `the option ${option}`, next, cause);
 }
 
-const KNOWN = ["url", "urls", "token", "session", "idleAfter", "wasm", "headless"];
+/** All there are: the compiler holds it to the type. */
+const KNOWN: Record<keyof Options, 0> = {
+  url: 0,
+  urls: 0,
+  token: 0,
+  session: 0,
+  idleAfter: 0,
+  wasm: 0,
+  headless: 0,
+  debug: 0,
+};
 
 /** The protocol's limit. */
 const SESSION_BYTES = 64;
