@@ -213,10 +213,10 @@ impl MemoryStore {
     fn report(&self, now: Time, user: UserId) -> Report {
         let record = self.directory.record(user);
         Report {
-            user: Arc::clone(self.directory.name(user)),
+            user: self.directory.name(user).as_str().into(),
             public: record.public,
             own: record.own,
-            note: Arc::clone(&record.note),
+            note: record.note,
             seen_ago: record.seen.map(|at| now.since(at)),
             heard: record.heard,
             wish: record.wish,
@@ -444,7 +444,7 @@ impl MemoryStore {
         self.unindex(session);
         self.seats.remove(&session);
         let Some(user) = self.directory.user_of(session) else { return };
-        let name = Arc::clone(self.directory.name(user));
+        let name: Arc<str> = self.directory.name(user).as_str().into();
         self.wrote(now, &name);
         let change = self.directory.end(session, heard);
         self.publish(now, user, change, turned);

@@ -135,7 +135,7 @@ impl Node {
     }
 
     fn name_of(&self, conn: ConnId) -> Option<Arc<str>> {
-        self.user_of(conn).map(|user| Arc::clone(self.directory.name(user)))
+        self.user_of(conn).map(|user| self.directory.name(user).as_str().into())
     }
 
     fn on_watch(&mut self, now: Time, conn: ConnId, request: u32, users: &[WatchItem<'_>]) {
