@@ -28,7 +28,7 @@ export function aboutView(view: View, now: number): string {
     return `${STATE_WORDS.offline} · last seen ${ago(now - view.lastSeen.at.getTime())}`;
   }
   const word = STATE_WORDS[view.state];
-  return "note" in view ? `${word} · ${view.note}` : word;
+  return view.note === undefined ? word : `${word} · ${view.note}`;
 }
 
 /** A span in the words that people use for it. */
@@ -42,8 +42,12 @@ export function ago(ms: number): string {
   return days === 1 ? "yesterday" : `${days} days ago`;
 }
 
-/** What is to be said of the link; nothing while all is well. */
-export function aboutLink(link: Link, wasLive: boolean): string | undefined {
+/** What is to be said of the link; nothing while all is well. `online`: whether the browser has a network. */
+export function aboutLink(link: Link, wasLive: boolean, online: boolean): string | undefined {
+  // Known at once, while the link finds out some seconds later.
+  if (!online && link.state !== "stopped" && link.state !== "closed") {
+    return "This device is offline: what you see may be old.";
+  }
   switch (link.state) {
     case "live":
       return link.stale ? "The server cannot see everything just now: what you see may be old." : undefined;

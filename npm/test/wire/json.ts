@@ -2,7 +2,7 @@
 // fields each kind has. A frame comes out as it is written: words known, defaults left out.
 
 import { CLOSE_CODES, type ClientFrame, ERROR_CODES, MODES, type ServerFrame, STATES } from "../../src/protocol.js";
-import { present, Unreadable } from "./binary.js";
+import { present, Unreadable } from "../../src/wire.js";
 
 /** Reads a field's value, which is undefined if it is absent or null. */
 type Field = (value: unknown) => unknown;

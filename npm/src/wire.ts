@@ -1,5 +1,6 @@
-// A second reader of the binary encoding, written after protocol/PROTOCOL.md and sharing nothing with the Rust one: it is
-// what shows that the golden files say the same to everybody. A frame comes out in its JSON form.
+// A second reader of the binary encoding, written after protocol/PROTOCOL.md and sharing nothing with the Rust one. A frame
+// comes out in its JSON form. The debug log reads with it, and the golden files show that both readers read the same; a page
+// that logs nothing does not load it.
 
 import {
   CLOSE_CODES,
@@ -15,7 +16,7 @@ import {
   type ServerFrame,
   STATES,
   type WatchItem,
-} from "../../src/protocol.js";
+} from "./protocol.js";
 
 /** Why bytes or a text are no frame, in the golden files' words. */
 export class Unreadable extends Error {
