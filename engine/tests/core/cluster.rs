@@ -11,6 +11,9 @@ use greendot_engine::store::{MemoryStore, NodeId, Store};
 /// A connection: its node, and what the node calls it.
 pub(crate) type Line = (usize, ConnId);
 
+/// What an application says a viewer may see of a user; none: it fails to.
+type Audience = dyn Fn(&str, &str) -> Option<Fineness>;
+
 /// What an onlooker was told: when (ms), on which line or by which answer, and what.
 pub(crate) type Told = (u64, String, Vec<u8>);
 
@@ -23,7 +26,7 @@ pub(crate) struct Cluster {
     ready: BTreeSet<Line>,
     pub(crate) transcript: Vec<Told>,
     /// What the application lets a viewer see of a user.
-    pub(crate) audience: Box<dyn Fn(&str, &str) -> Option<Fineness>>,
+    pub(crate) audience: Box<Audience>,
     /// How long the application takes to say so, in ms.
     pub(crate) thinks: u64,
     thoughts: VecDeque<(Time, usize, u64, Vec<Option<Fineness>>)>,

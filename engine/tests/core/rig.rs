@@ -38,7 +38,7 @@ pub(crate) struct Rig {
     pub(crate) closed: Vec<(ConnId, Ending)>,
     pub(crate) transitions: Vec<Transition>,
     /// What the application was asked: who may see whom, and who may join.
-    pub(crate) questions: Vec<(u64, Vec<(Arc<str>, Arc<str>)>)>,
+    pub(crate) questions: Vec<(u64, Vec<Pair>)>,
     pub(crate) joins: Vec<(u64, Arc<str>, Arc<str>)>,
     pub(crate) answers: Vec<(bool, Mark, Vec<Answer>)>,
 }
@@ -58,6 +58,9 @@ pub(crate) enum Heard {
     /// (session, device, idle, lingering, this)
     Sessions(Vec<(String, String, bool, bool, bool)>),
 }
+
+/// (viewer, user)
+pub(crate) type Pair = (Arc<str>, Arc<str>);
 
 /// (number, state, version)
 pub(crate) type Row = (u32, State, u32);

@@ -106,7 +106,7 @@ impl Trial {
             for _ in 0..3 {
                 world.pass(500 + dice.roll(3_000));
                 self.pry(&mut world, &mut dice, &mut eve, far, &mut turns);
-                live(&mut world, &mut secret, &mut sue);
+                live(&mut world, &mut secret, &sue);
             }
             world.pass(1_000);
             // Whatever of her flips is still on its way to a crowd has come.
@@ -130,7 +130,7 @@ impl Trial {
             self.pry(&mut world, &mut dice, &mut eve, far, &mut turns);
             if there {
                 for _ in 0..1 + secret.roll(3) {
-                    live(&mut world, &mut secret, &mut sue);
+                    live(&mut world, &mut secret, &sue);
                 }
             }
         }
@@ -199,7 +199,7 @@ impl Trial {
 }
 
 /// The secret user does something that others would be told of.
-fn live(world: &mut Cluster, dice: &mut Dice, sue: &mut Vec<Line>) {
+fn live(world: &mut Cluster, dice: &mut Dice, sue: &[Line]) {
     if sue.is_empty() {
         return;
     }
