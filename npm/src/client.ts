@@ -270,7 +270,11 @@ export class Client implements Presence {
         tell(it => it.#log?.(socket));
         return socket;
       },
-      changed: (part, row) => tell(it => it.#parts.changed(part, row)),
+      // Without a closure of its own: this is called for every change.
+      changed: (part, row) => {
+        const alive = weak.deref();
+        if (alive !== undefined) alive.#parts.changed(part, row);
+      },
       // Changes are told in a microtask, which comes after the whole batch in any case.
       flushed: () => {},
       link: (state, code, retryMs) => tell(it => it.#linkTold(linkOf(state, code, retryMs))),
