@@ -45,6 +45,8 @@ pub struct Directory {
     extras: HashMap<SessionId, Extra, foldhash::quality::FixedState>,
     outlooks: Outlooks,
     rooms: Rooms,
+    /// Users whose sessions have changed; kept only while somebody wants to know.
+    followed: Option<Vec<UserId>>,
     /// The highest generation given: each connect gets a higher one.
     generation: u64,
 }
@@ -76,6 +78,7 @@ impl Directory {
             extras: HashMap::default(),
             outlooks: Outlooks::new(seed),
             rooms: Rooms::new(seed),
+            followed: None,
             generation,
         }
     }
@@ -191,6 +194,7 @@ impl Directory {
         if !joining.device.is_empty() {
             self.extras.entry(session).or_default().device = joining.device.into();
         }
+        self.sessions_changed(user);
         let change = self.settle(user);
         let (mode, revision) = self.mode(user);
         Connected { user, session, generation, change, mode, revision, mode_changed }
@@ -200,6 +204,8 @@ impl Directory {
     pub fn linger(&mut self, session: SessionId) {
         if let Some(row) = self.sessions.get_mut(session.0) {
             row.lingering = true;
+            let user = row.user;
+            self.sessions_changed(user);
         }
     }
 
@@ -207,6 +213,31 @@ impl Directory {
     pub fn revive(&mut self, session: SessionId) {
         if let Some(row) = self.sessions.get_mut(session.0) {
             row.lingering = false;
+            let user = row.user;
+            self.sessions_changed(user);
+        }
+    }
+
+    /// Whether it is noted from now on whose sessions change.
+    pub(crate) fn follow_sessions(&mut self, follow: bool) {
+        if !follow {
+            self.followed = None;
+        } else if self.followed.is_none() {
+            self.followed = Some(Vec::new());
+        }
+    }
+
+    /// Users whose sessions have changed since the last call.
+    pub(crate) fn take_followed(&mut self) -> Vec<UserId> {
+        let mut users = self.followed.as_mut().map(std::mem::take).unwrap_or_default();
+        users.sort_unstable();
+        users.dedup();
+        users
+    }
+
+    fn sessions_changed(&mut self, user: UserId) {
+        if let Some(followed) = self.followed.as_mut() {
+            followed.push(user);
         }
     }
 
@@ -218,6 +249,7 @@ impl Directory {
         }
         row.idle = idle;
         let user = row.user;
+        self.sessions_changed(user);
         self.settle(user)
     }
 
@@ -236,6 +268,7 @@ impl Directory {
 
     fn take_out(&mut self, session: SessionId, heard: Time) -> Option<UserId> {
         let row = self.sessions.remove(session.0)?;
+        self.sessions_changed(row.user);
         self.unlink(row.user, session, row.next);
         let extra = self.extras.remove(&session).unwrap_or_default();
         if !row.passive {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
 use super::{Pending, Reach, Then};
-use crate::core::directory::Outlook;
+use crate::core::directory::{Outlook, SessionView};
 use crate::core::leases::{ConnId, Idle, Waiting};
 use crate::core::node::{Ending, Node, Output, Transition};
 use crate::store::{HeldBy, Notice, OutlookReport, Reply, Report};
@@ -108,6 +108,15 @@ impl Node {
                     self.take_roster(now, roster.clone());
                 }
             }
+            Notice::Sessions { at, user, sessions } => {
+                let Some(shared) = self.shared.as_mut() else { return };
+                let said = shared.clock.date(now, *at);
+                let sessions = sessions.iter().cloned();
+                let sessions = sessions.map(|(it, age)| SessionView { since: said - age, ..it });
+                let sessions = sessions.collect();
+                self.take_sessions(user, sessions);
+            }
+            Notice::SignedOut { seat } => self.lose_seat(now, *seat, CloseCode::SignedOut),
             Notice::AudienceChanged { user, viewer } => {
                 self.forget_answers(now, user.as_deref(), viewer.as_deref());
             }
