@@ -37,6 +37,8 @@ pub struct Directory {
     sessions: Sessions,
     outlooks: Outlooks,
     rooms: Rooms,
+    /// Users whose sessions have changed; kept only while somebody wants to know.
+    followed: Option<Vec<UserId>>,
     /// The highest generation given: each connect gets a higher one.
     generation: u64,
 }
@@ -51,6 +53,7 @@ impl Directory {
             sessions: Sessions::new(generation),
             outlooks: Outlooks::new(seed),
             rooms: Rooms::new(seed),
+            followed: None,
             generation,
         }
     }
@@ -73,6 +76,11 @@ impl Directory {
     /// The user's name.
     pub fn name(&self, user: UserId) -> &Name {
         self.people.name(user)
+    }
+
+    /// The user's name, to be passed around.
+    pub(crate) fn shared_name(&self, user: UserId) -> Arc<str> {
+        self.name(user).as_str().into()
     }
 
     /// All that is known of the user.
@@ -164,6 +172,7 @@ impl Directory {
         if !joining.device.is_empty() {
             self.sessions.extra_mut(session).device = joining.device.into();
         }
+        self.sessions_changed(user);
         let change = self.settle(user);
         let (mode, revision) = self.mode(user);
         Connected { user, session, generation, change, mode, revision, mode_changed }
@@ -173,6 +182,8 @@ impl Directory {
     pub fn linger(&mut self, session: SessionId) {
         if let Some(row) = self.sessions.get_mut(session) {
             row.set_lingering(true);
+            let user = row.user();
+            self.sessions_changed(user);
         }
     }
 
@@ -180,6 +191,31 @@ impl Directory {
     pub fn revive(&mut self, session: SessionId) {
         if let Some(row) = self.sessions.get_mut(session) {
             row.set_lingering(false);
+            let user = row.user();
+            self.sessions_changed(user);
+        }
+    }
+
+    /// Whether it is noted from now on whose sessions change.
+    pub(crate) fn follow_sessions(&mut self, follow: bool) {
+        if !follow {
+            self.followed = None;
+        } else if self.followed.is_none() {
+            self.followed = Some(Vec::new());
+        }
+    }
+
+    /// Users whose sessions have changed since the last call.
+    pub(crate) fn take_followed(&mut self) -> Vec<UserId> {
+        let mut users = self.followed.as_mut().map(std::mem::take).unwrap_or_default();
+        users.sort_unstable();
+        users.dedup();
+        users
+    }
+
+    fn sessions_changed(&mut self, user: UserId) {
+        if let Some(followed) = self.followed.as_mut() {
+            followed.push(user);
         }
     }
 
@@ -191,6 +227,7 @@ impl Directory {
         }
         row.set_idle(idle);
         let user = row.user();
+        self.sessions_changed(user);
         self.settle(user)
     }
 
@@ -209,6 +246,7 @@ impl Directory {
 
     fn take_out(&mut self, session: SessionId, heard: Time) -> Option<UserId> {
         let Removed { user, next, passive, extra } = self.sessions.remove(session)?;
+        self.sessions_changed(user);
         self.unlink(user, session, next);
         if !passive {
             // Last seen stands still while the user is hidden.
@@ -282,7 +320,7 @@ impl Directory {
 
     /// Who is in a room; up to `limit` users are named, of more only some.
     pub fn roster(&self, room: &Arc<str>, limit: usize) -> Roster {
-        self.rooms.roster(room, limit, |user| self.name(user).as_str().into())
+        self.rooms.roster(room, limit, |user| self.shared_name(user))
     }
 
     /// Rooms whose roster has changed since the last call.

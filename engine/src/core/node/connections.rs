@@ -125,6 +125,7 @@ impl Node {
         }
         self.tokens.remove(conn);
         self.wishes.forget(conn);
+        self.disown(now, conn);
         if let Some(viewer) = self.viewer_of(conn) {
             self.watches.close(viewer);
             self.unload(now);
@@ -138,6 +139,18 @@ impl Node {
         self.watches.viewer_at(self.leases.viewer(conn)?, conn)
     }
 
+    /// The connection ends, and its session lingers for so long.
+    pub(super) fn leave_for(&mut self, now: Time, conn: ConnId, lasts: Span) {
+        if !self.release_conn(now, conn) {
+            return;
+        }
+        let Some(session) = self.session_of(conn) else { return };
+        self.leases.linger(conn, now + lasts);
+        self.directory.linger(session);
+        self.tell_own_sessions();
+        self.seat_lingers(now, conn);
+    }
+
     /// The session lingers from now on: until grace is over or its lease runs out.
     pub(super) fn linger(&mut self, now: Time, conn: ConnId) {
         let Some(standing) = self.leases.get(conn) else { return };
@@ -146,6 +159,7 @@ impl Node {
         // Of `closing` and the end of its connection the first counts.
         self.leases.linger(conn, (now + self.settings.grace).min(standing.deadline));
         self.directory.linger(session);
+        self.tell_own_sessions();
         self.seat_lingers(now, conn);
     }
 

@@ -14,6 +14,8 @@ mod connections;
 mod frames;
 mod inspect;
 mod output;
+mod own;
+mod polls;
 mod reads;
 mod rooms;
 mod shared;
@@ -30,6 +32,7 @@ pub use self::app::Refusal;
 pub use self::connections::{Connect, SelfReport};
 pub use self::inspect::{AudienceCounts, HeldSession, NodeCounts};
 pub use self::output::{Answer, Ending, Mark, Output, Transition};
+use self::own::Owners;
 use self::reads::Reads;
 use self::rooms::Wishes;
 use self::shared::Shared;
@@ -62,6 +65,7 @@ pub struct Node {
     audience: Option<Audience>,
     reads: Reads,
     wishes: Wishes,
+    owners: Owners,
     tokens: Tokens,
     /// Errors that wait for connections; few have any.
     errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
@@ -116,6 +120,7 @@ impl Node {
             audience: settings.audience.map(|rule| Audience::new(rule, seed)),
             reads: Reads::default(),
             wishes: Wishes::default(),
+            owners: Owners::default(),
             tokens: Tokens::default(),
             errors: HashMap::default(),
             outputs: VecDeque::new(),
@@ -170,6 +175,7 @@ impl Node {
     /// Tells watchers and the application what an operation changed.
     fn publish(&mut self, now: Time, user: UserId, change: Change) {
         self.tell_rooms(now);
+        self.tell_own_sessions();
         if !change.any() || self.shared.is_some() {
             // With a shared store it is the store that decides, and says so.
             return;

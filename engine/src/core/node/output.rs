@@ -137,8 +137,10 @@ pub struct Answer {
     pub state: State,
     /// The number of the latest change that may be seen.
     pub version: Version,
-    /// When the user was last seen; only while offline.
+    /// When the user was last seen, if that is told as a time; only while offline.
     pub seen: Option<Time>,
+    /// How long ago the user was last seen; only while offline.
+    pub seen_ago: Option<Span>,
     /// Whether that is no more than a bound: the user was seen since.
     pub coarse: bool,
     /// The user's note; empty if there is none.
@@ -146,12 +148,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(user: &Arc<str>, glimpse: &Glimpse<'_>) -> Self {
+    pub(super) fn new(now: Time, user: &Arc<str>, glimpse: &Glimpse<'_>) -> Self {
         Self {
             user: Arc::clone(user),
             state: glimpse.state(),
             version: glimpse.version(),
             seen: glimpse.seen(),
+            seen_ago: glimpse.seen_ago(now),
             coarse: glimpse.is_coarse(),
             note: glimpse.note().into(),
         }

@@ -238,7 +238,7 @@ impl Node {
         let session = self.session_of(lease)?;
         let user = self.directory.user_of(session)?;
         Some(SessionName {
-            user: self.directory.name(user).as_str().into(),
+            user: self.directory.shared_name(user),
             session: self.directory.session_name(session)?.into(),
         })
     }
