@@ -35,7 +35,10 @@ export interface OfflineView {
   readonly note?: undefined;
 }
 
-/** A user of whom nothing can be said: not asked for yet, not answered yet, or out of reach for too long. */
+/**
+ * A user of whom nothing can be said: not asked for yet, not answered yet, out of reach for too long, or not yet heard of by
+ * a server that has just started.
+ */
 export interface UnknownView {
   readonly user: string;
   readonly state: "unknown";

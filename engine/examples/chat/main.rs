@@ -6,10 +6,12 @@ mod messages;
 #[cfg(test)]
 mod tests;
 
+use std::error::Error;
 use std::future::IntoFuture;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Query};
@@ -59,8 +61,17 @@ struct Who {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let args = Args::parse();
+async fn main() -> ExitCode {
+    match run(&Args::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refused) => {
+            eprintln!("chat: {refused}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     if !args.host.is_loopback() {
         return Err(format!("--host {} is not a loopback address: use 127.0.0.1", args.host).into());
     }

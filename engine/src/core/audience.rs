@@ -337,7 +337,12 @@ impl Audience {
                 }
             } else if !pair.asking {
                 pair.asking = true;
-                self.queue.push(name);
+                let ends = pair.known.map(|it| it.1);
+                self.queue.push(name.clone());
+                if let Some(at) = ends {
+                    // The answer may not come in time.
+                    self.schedule(name, at);
+                }
             }
         }
     }

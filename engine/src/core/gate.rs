@@ -110,10 +110,18 @@ impl Sight {
 pub struct Glimpse<'a> {
     state: State,
     version: Version,
-    seen: Option<Time>,
-    /// The time is no more than a bound: the user was there after it.
-    coarse: bool,
+    seen: Option<Seen>,
     note: &'a str,
+}
+
+/// What may be told of when a user was last seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Seen {
+    At(Time),
+    /// Within this time after it.
+    After(Time),
+    /// Within this time, in words.
+    Within(Span),
 }
 
 impl<'a> Glimpse<'a> {
@@ -137,7 +145,7 @@ impl<'a> Glimpse<'a> {
         let version = shifted(face.version, behind);
         if face.state != State::Offline {
             let (state, note) = (face.state, &*record.note);
-            return Self { state, version, seen: None, coarse: false, note };
+            return Self { state, version, seen: None, note };
         }
         Self::gone(version, record.seen, record.heard, wish, light)
     }
@@ -149,11 +157,11 @@ impl<'a> Glimpse<'a> {
         if sight.own || near.state == State::Unknown {
             return near;
         }
-        let lately = near.seen.is_some_and(|at| light.now < at + HOUR);
+        let lately = near.seen_ago(light.now).is_some_and(|it| it < HOUR);
         if near.state == State::Offline && !lately {
             return near;
         }
-        Self { state: State::Online, seen: None, coarse: false, note: "", ..near }
+        Self { state: State::Online, seen: None, note: "", ..near }
     }
 
     /// One who is not there.
@@ -167,8 +175,8 @@ impl<'a> Glimpse<'a> {
         if light.warming && !heard {
             return Self::unknown();
         }
-        let (seen, coarse) = told(seen, wish, light);
-        Self { state: State::Offline, version, seen, coarse, note: "" }
+        let seen = seen.and_then(|at| told(at, wish, light));
+        Self { state: State::Offline, version, seen, note: "" }
     }
 
     /// What there is to see of a user never heard of.
@@ -182,7 +190,7 @@ impl<'a> Glimpse<'a> {
 
     /// Nobody can say.
     pub(crate) const fn unknown() -> Self {
-        Self { state: State::Unknown, version: Version(0), seen: None, coarse: false, note: "" }
+        Self { state: State::Unknown, version: Version(0), seen: None, note: "" }
     }
 
     /// What the viewer is shown from now on if it loses sight of the user now: what it would see
@@ -192,7 +200,7 @@ impl<'a> Glimpse<'a> {
             return Screen { version: self.version.next(), seen: Some(now), heard: true };
         }
         let heard = self.state != State::Unknown;
-        Screen { version: self.version, seen: self.seen, heard }
+        Screen { version: self.version, seen: self.seen(), heard }
     }
 
     /// Whether the user is there, as far as may be seen.
@@ -210,14 +218,26 @@ impl<'a> Glimpse<'a> {
         self.version
     }
 
-    /// When the user was last seen; only while offline.
+    /// When the user was last seen, if that is told as a time; only while offline.
     pub fn seen(&self) -> Option<Time> {
-        self.seen
+        match self.seen? {
+            Seen::At(at) | Seen::After(at) => Some(at),
+            Seen::Within(_) => None,
+        }
     }
 
-    /// Whether the user was seen at some time after [`Self::seen`], and no more is to be told.
+    /// How long ago the user was last seen; only while offline.
+    pub fn seen_ago(&self, now: Time) -> Option<Span> {
+        Some(match self.seen? {
+            Seen::At(at) | Seen::After(at) => now.since(at),
+            Seen::Within(span) => span,
+        })
+    }
+
+    /// Whether [`Self::seen_ago`] is no more than a bound: the user was seen since, and more is not
+    /// to be told.
     pub fn is_coarse(&self) -> bool {
-        self.coarse
+        matches!(self.seen, Some(Seen::After(_) | Seen::Within(_)))
     }
 
     /// The user's note; empty if there is none.
@@ -237,8 +257,8 @@ impl<'a> Glimpse<'a> {
             number,
             state: self.state,
             version,
-            seen_ago: self.seen.map(|at| Span::from_millis(now.since(at).as_millis())),
-            coarse: self.coarse,
+            seen_ago: self.seen_ago(now),
+            coarse: self.is_coarse(),
             note: self.note,
         }
     }
@@ -253,22 +273,21 @@ fn shifted(version: Version, behind: i64) -> Version {
     Version(u32::try_from(number.max(0)).unwrap_or(u32::MAX))
 }
 
-/// What is told of when a user was last seen, and whether that is no more than a bound.
+/// What is told of when a user was last seen.
 ///
 /// What is rounded is the time, never its age: the moment at which a rounded age turns would give
 /// the time away.
-fn told(seen: Option<Time>, wish: LastSeen, light: Light) -> (Option<Time>, bool) {
-    let Some(at) = seen else { return (None, false) };
+fn told(at: Time, wish: LastSeen, light: Light) -> Option<Seen> {
     match wish {
-        LastSeen::Exact => (Some(at), false),
-        LastSeen::Delayed => ((light.now >= at + DELAY).then_some(at), false),
-        LastSeen::Rounded => (Some(rounded(at, ROUNDED, light.grid)), true),
+        LastSeen::Exact => Some(Seen::At(at)),
+        LastSeen::Delayed => (light.now >= at + DELAY).then_some(Seen::At(at)),
+        LastSeen::Rounded => Some(Seen::After(rounded(at, ROUNDED, light.grid))),
         LastSeen::Words => {
             let since = light.now.since(rounded(at, QUARTER, light.grid));
             let word = [RECENTLY, THIS_WEEK].into_iter().find(|it| since < *it);
-            (word.map(|it| light.now - it), word.is_some())
+            word.map(Seen::Within)
         }
-        LastSeen::Never => (None, false),
+        LastSeen::Never => None,
     }
 }
 
@@ -293,7 +312,8 @@ mod tests {
     }
 
     fn told_of(seen: u64, now: u64, wish: LastSeen) -> Option<u64> {
-        told(Some(at(seen)), wish, light(now)).0.map(|it| light(now).now.since(it).as_secs())
+        let seen = told(at(seen), wish, light(now));
+        Glimpse { seen, ..Glimpse::unknown() }.seen_ago(at(now)).map(Span::as_secs)
     }
 
     #[test]

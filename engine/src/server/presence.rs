@@ -123,7 +123,7 @@ impl Presence {
         self.shared.driver.look(|now, node| {
             node.read_public(now, user, |seen| Status {
                 state: seen.state(),
-                last_seen: seen.seen().map(|at| millis(now.since(at))),
+                last_seen: seen.seen_ago(now).map(millis),
                 note: seen.note().into(),
             })
         })

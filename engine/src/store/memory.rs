@@ -81,6 +81,8 @@ pub struct MemoryStore {
     subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
     /// Nodes with connections of a user that look.
     lookers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    /// Nodes that want to know of a user's sessions.
+    owners: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
     /// Nodes with connections that look into a room.
     rooms: BTreeMap<Arc<str>, RoomRow>,
     /// Rooms of which something is to be told.
@@ -125,6 +127,7 @@ impl MemoryStore {
             nodes: BTreeMap::new(),
             subscribers: BTreeMap::new(),
             lookers: BTreeMap::new(),
+            owners: BTreeMap::new(),
             rooms: BTreeMap::new(),
             untold: BTreeSet::new(),
             notices: VecDeque::new(),
@@ -146,7 +149,10 @@ impl MemoryStore {
     pub fn counts(&self) -> Counts {
         Counts {
             sessions: self.directory.session_count(),
-            subscribed: self.subscribers.len() + self.lookers.len() + self.rooms.len(),
+            subscribed: self.subscribers.len()
+                + self.lookers.len()
+                + self.owners.len()
+                + self.rooms.len(),
             rooms: self.directory.room_count(),
         }
     }
@@ -213,10 +219,10 @@ impl MemoryStore {
     fn report(&self, now: Time, user: UserId) -> Report {
         let record = self.directory.record(user);
         Report {
-            user: Arc::clone(self.directory.name(user)),
+            user: self.directory.shared_name(user),
             public: record.public,
             own: record.own,
-            note: Arc::clone(&record.note),
+            note: record.note,
             seen_ago: record.seen.map(|at| now.since(at)),
             heard: record.heard,
             wish: record.wish,
@@ -411,6 +417,19 @@ impl MemoryStore {
         HeldBy::You { generation: joined.generation, mode, revision, idle }
     }
 
+    fn tell_sessions(&mut self, now: Time, user: &Arc<str>, nodes: &[NodeId]) {
+        if nodes.is_empty() {
+            return;
+        }
+        let views = self.directory.find(user).map_or_else(Vec::new, |it| self.directory.views(it));
+        let sessions: Vec<_> =
+            views.into_iter().map(|it| (it.clone(), now.since(it.since))).collect();
+        for &node in nodes {
+            let (user, sessions) = (Arc::clone(user), sessions.clone());
+            self.tell(node, Notice::Sessions { at: now, user, sessions });
+        }
+    }
+
     /// Tells the nodes that look into rooms who is there now; of a crowd, once in a while.
     fn tell_rooms(&mut self, now: Time) {
         self.untold.extend(self.directory.take_touched_rooms());
@@ -444,7 +463,7 @@ impl MemoryStore {
         self.unindex(session);
         self.seats.remove(&session);
         let Some(user) = self.directory.user_of(session) else { return };
-        let name = Arc::clone(self.directory.name(user));
+        let name = self.directory.shared_name(user);
         self.wrote(now, &name);
         let change = self.directory.end(session, heard);
         self.publish(now, user, change, turned);
@@ -500,7 +519,7 @@ impl MemoryStore {
             row.nodes.remove(&node);
             !row.nodes.is_empty()
         });
-        for interested in [&mut self.subscribers, &mut self.lookers] {
+        for interested in [&mut self.subscribers, &mut self.lookers, &mut self.owners] {
             interested.retain(|_, nodes| {
                 nodes.remove(&node);
                 !nodes.is_empty()
@@ -718,10 +737,37 @@ impl Store for MemoryStore {
                     }
                 }
             }
+            Request::Own { users } => {
+                self.directory.follow_sessions(true);
+                for user in users {
+                    self.owners.entry(Arc::clone(user)).or_default().insert(node);
+                    self.tell_sessions(now, user, &[node]);
+                }
+            }
+            Request::Disown { users } => {
+                leave(&mut self.owners, node, users);
+                self.directory.follow_sessions(!self.owners.is_empty());
+            }
+            Request::SignOut(name) => {
+                let user = self.directory.find(&name.user);
+                let session = user.and_then(|it| self.directory.session(it, &name.session));
+                if let Some((session, seat)) =
+                    session.and_then(|it| Some((it, *self.seats.get(&it)?)))
+                {
+                    let heard = self.heard_of(&seat);
+                    self.tell(seat.claim.node, Notice::SignedOut { seat: seat.claim.seat });
+                    self.end(now, session, heard, &mut turned);
+                }
+            }
             Request::Beat { away, silent, heard } => self.beat(now, node, *away, silent, heard),
             Request::Sweep => self.sweep(now, &mut turned),
         }
         self.tell_rooms(now);
+        for user in self.directory.take_followed() {
+            let name = self.directory.shared_name(user);
+            let nodes = self.owners.get(&name).into_iter().flatten().copied().collect::<Vec<_>>();
+            self.tell_sessions(now, &name, &nodes);
+        }
         Reply {
             epoch: self.directory.epoch(),
             at: now,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span, Time, Version};
 
 use crate::core::LastSeen;
-use crate::core::directory::{Face, Roster};
+use crate::core::directory::{Face, Roster, SessionView};
 
 /// A run of a node: a new one at each start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -206,6 +206,18 @@ pub enum Request {
         /// The rooms.
         rooms: Vec<Arc<str>>,
     },
+    /// Tell this node of the sessions of these users from now on; answered with a notice for each.
+    Own {
+        /// The users.
+        users: Vec<Arc<str>>,
+    },
+    /// No more of these.
+    Disown {
+        /// The users.
+        users: Vec<Arc<str>>,
+    },
+    /// A session is to end because another of its user, or the application, wants it to.
+    SignOut(SessionName),
     /// The node is there: once a second. It covers those of its sessions that have no deadline of
     /// their own, if renewals are thinned.
     Beat {
@@ -353,6 +365,20 @@ pub enum Notice {
         epoch: Epoch,
         /// Who is there now.
         roster: Roster,
+    },
+    /// The sessions of a user have changed.
+    Sessions {
+        /// When it was said, by the store's clock; ages in it count from there.
+        at: Time,
+        /// The user.
+        user: Arc<str>,
+        /// All of them, with the age of each.
+        sessions: Vec<(SessionView, Span)>,
+    },
+    /// This session is to end: another of its user, or the application, wants it to.
+    SignedOut {
+        /// The node's number for the connect.
+        seat: u64,
     },
     /// What the application said of who may see whom holds no more.
     AudienceChanged {

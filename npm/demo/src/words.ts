@@ -27,6 +27,8 @@ export function aboutView(view: View, now: number): string {
   if (view.state === "offline" && view.lastSeen !== undefined) {
     return `${STATE_WORDS.offline} · last seen ${ago(now - view.lastSeen.at.getTime())}`;
   }
+  // Connected, and yet unknown: the server has just started, and waits for who may be on the way back.
+  if (view.state === "unknown" && !view.stale) return `${STATE_WORDS.unknown} yet`;
   const word = STATE_WORDS[view.state];
   return view.note === undefined ? word : `${word} · ${view.note}`;
 }

@@ -88,7 +88,7 @@ impl Node {
                 _ => Idle::No,
             },
         };
-        let conn = self.leases.connect(now, connected.session.id().slot, device);
+        let conn = self.leases.connect(now, connected.session.slot(), device);
         if let Some(at) = connect.token_until {
             self.tokens.insert(at, conn);
         }
@@ -125,6 +125,7 @@ impl Node {
         }
         self.tokens.remove(conn);
         self.wishes.forget(conn);
+        self.disown(now, conn);
         if let Some(viewer) = self.viewer_of(conn) {
             self.watches.close(viewer);
             self.unload(now);
@@ -138,6 +139,18 @@ impl Node {
         self.watches.viewer_at(self.leases.viewer(conn)?, conn)
     }
 
+    /// The connection ends, and its session lingers for so long.
+    pub(super) fn leave_for(&mut self, now: Time, conn: ConnId, lasts: Span) {
+        if !self.release_conn(now, conn) {
+            return;
+        }
+        let Some(session) = self.session_of(conn) else { return };
+        self.leases.linger(conn, now + lasts);
+        self.directory.linger(session);
+        self.tell_own_sessions();
+        self.seat_lingers(now, conn);
+    }
+
     /// The session lingers from now on: until grace is over or its lease runs out.
     pub(super) fn linger(&mut self, now: Time, conn: ConnId) {
         let Some(standing) = self.leases.get(conn) else { return };
@@ -146,6 +159,7 @@ impl Node {
         // Of `closing` and the end of its connection the first counts.
         self.leases.linger(conn, (now + self.settings.grace).min(standing.deadline));
         self.directory.linger(session);
+        self.tell_own_sessions();
         self.seat_lingers(now, conn);
     }
 
@@ -188,7 +202,7 @@ impl Node {
     /// Takes the lease of a session that connects anew (rule 4): its old connection, if that is
     /// still open, is closed. Returns whether the session was idle.
     fn release_lease(&mut self, now: Time, session: SessionId) -> Option<Idle> {
-        let conn = self.leases.at(session.id().slot)?;
+        let conn = self.leases.at(session.slot())?;
         let idle = self.leases.get(conn)?.idle;
         self.forget_seat(conn);
         self.close(now, conn, Ending::Code(CloseCode::Replaced));

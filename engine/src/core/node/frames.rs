@@ -69,6 +69,8 @@ impl Node {
             ClientFrame::Closing => self.linger(now, conn),
             ClientFrame::Bye => self.end(now, conn, Ending::Bye),
             ClientFrame::Join { number, room } => self.on_join(now, conn, *number, room),
+            ClientFrame::Own(on) => self.on_own(now, conn, *on),
+            ClientFrame::End { session } => self.on_end(now, conn, session),
             ClientFrame::Leave { number } => self.on_leave(now, conn, *number),
             // A later version's frame, passed over; it was a sign of life all the same.
             _ => {}
@@ -106,6 +108,7 @@ impl Node {
         let Some(session) = self.session_of(conn) else { return };
         if self.leases.revive(conn) {
             self.directory.revive(session);
+            self.tell_own_sessions();
             self.seat_revives(now, conn);
         }
     }
@@ -134,8 +137,8 @@ impl Node {
         }
     }
 
-    fn name_of(&self, conn: ConnId) -> Option<Arc<str>> {
-        self.user_of(conn).map(|user| Arc::clone(self.directory.name(user)))
+    pub(super) fn name_of(&self, conn: ConnId) -> Option<Arc<str>> {
+        self.user_of(conn).map(|user| self.directory.shared_name(user))
     }
 
     fn on_watch(&mut self, now: Time, conn: ConnId, request: u32, users: &[WatchItem<'_>]) {

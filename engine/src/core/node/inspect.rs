@@ -28,6 +28,8 @@ pub struct NodeCounts {
     pub seats: usize,
     /// Joins that wait for the application's word.
     pub joins: usize,
+    /// Connections that are told of their user's own sessions.
+    pub owners: usize,
 }
 
 /// How the application's answers on who may see whom fare.
@@ -66,6 +68,7 @@ impl Node {
             looks: self.reads.len(),
             seats: self.watches.seat_count(),
             joins: self.wishes.len(),
+            owners: self.owners.len(),
         }
     }
 
@@ -85,7 +88,7 @@ impl Node {
         sessions
             .zip(views)
             .map(|(session, view)| {
-                let conn = self.leases.at(session.id().slot);
+                let conn = self.leases.at(session.slot());
                 let standing = conn.and_then(|it| self.leases.get(it));
                 HeldSession {
                     view,

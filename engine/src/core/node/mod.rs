@@ -14,6 +14,8 @@ mod connections;
 mod frames;
 mod inspect;
 mod output;
+mod own;
+mod polls;
 mod reads;
 mod rooms;
 mod shared;
@@ -22,7 +24,6 @@ mod tokens;
 mod transmit;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 
 use foldhash::quality::FixedState;
 use greendot_protocol::{Epoch, ErrorCode, Time};
@@ -31,6 +32,7 @@ pub use self::app::Refusal;
 pub use self::connections::{Connect, SelfReport};
 pub use self::inspect::{AudienceCounts, HeldSession, NodeCounts};
 pub use self::output::{Answer, Ending, Mark, Output, Transition};
+use self::own::Owners;
 use self::reads::Reads;
 use self::rooms::Wishes;
 use self::shared::Shared;
@@ -63,6 +65,7 @@ pub struct Node {
     audience: Option<Audience>,
     reads: Reads,
     wishes: Wishes,
+    owners: Owners,
     tokens: Tokens,
     /// Errors that wait for connections; few have any.
     errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
@@ -117,6 +120,7 @@ impl Node {
             audience: settings.audience.map(|rule| Audience::new(rule, seed)),
             reads: Reads::default(),
             wishes: Wishes::default(),
+            owners: Owners::default(),
             tokens: Tokens::default(),
             errors: HashMap::default(),
             outputs: VecDeque::new(),
@@ -171,19 +175,20 @@ impl Node {
     /// Tells watchers and the application what an operation changed.
     fn publish(&mut self, now: Time, user: UserId, change: Change) {
         self.tell_rooms(now);
+        self.tell_own_sessions();
         if !change.any() || self.shared.is_some() {
             // With a shared store it is the store that decides, and says so.
             return;
         }
         let record = self.directory.record(user);
         let name = self.directory.name(user);
-        self.watches.publish(now, name, record, change);
+        self.watches.publish(now, name, &record, change);
         if change.public {
             self.outputs.push_back(Output::Transition(Transition {
-                user: Arc::clone(name),
+                user: name.clone(),
                 state: record.public.state,
                 version: record.public.version,
-                note: Arc::clone(&record.note),
+                note: record.note,
             }));
         }
         self.schedule_flush(now);

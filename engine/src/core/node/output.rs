@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::{CloseCode, Span, State, Time, Version};
 
 use super::ConnId;
-use crate::core::Glimpse;
+use crate::core::{Glimpse, Name};
 use crate::store::Request;
 
 /// What the driver is to do.
@@ -77,7 +77,7 @@ pub enum Output {
         /// The request's number.
         number: u64,
         /// The request.
-        request: Request,
+        request: Box<Request>,
     },
 }
 
@@ -119,7 +119,7 @@ pub enum Ending {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// The user.
-    pub user: Arc<str>,
+    pub user: Name,
     /// The state that others see now.
     pub state: State,
     /// The number of this change.
@@ -137,8 +137,10 @@ pub struct Answer {
     pub state: State,
     /// The number of the latest change that may be seen.
     pub version: Version,
-    /// When the user was last seen; only while offline.
+    /// When the user was last seen, if that is told as a time; only while offline.
     pub seen: Option<Time>,
+    /// How long ago the user was last seen; only while offline.
+    pub seen_ago: Option<Span>,
     /// Whether that is no more than a bound: the user was seen since.
     pub coarse: bool,
     /// The user's note; empty if there is none.
@@ -146,14 +148,25 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub(super) fn new(user: &Arc<str>, glimpse: &Glimpse<'_>) -> Self {
+    pub(super) fn new(now: Time, user: &Arc<str>, glimpse: &Glimpse<'_>) -> Self {
         Self {
             user: Arc::clone(user),
             state: glimpse.state(),
             version: glimpse.version(),
             seen: glimpse.seen(),
+            seen_ago: glimpse.seen_ago(now),
             coarse: glimpse.is_coarse(),
             note: glimpse.note().into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_small() {
+        assert!(size_of::<Output>() <= 72, "{}", size_of::<Output>());
     }
 }

@@ -101,7 +101,7 @@ impl Node {
                 .directory
                 .present(LISTED)
                 .into_iter()
-                .map(|it| (Arc::clone(self.directory.name(it)), self.directory.record(it).clone()))
+                .map(|it| (self.directory.shared_name(it), self.directory.record(it)))
                 .collect(),
         };
         self.listed(now, ask, viewer, outlook, hides, records);
@@ -218,14 +218,14 @@ impl Node {
                         let sight = self.sight(now, &look.viewer, user, &outlook, hides);
                         let record = by_name.get(&**user).map(|it| Record::of(said, it));
                         let record = record.as_ref().unwrap_or(&unheard);
-                        Answer::new(user, &Glimpse::of(record, sight, light))
+                        Answer::new(now, user, &Glimpse::of(record, sight, light))
                     })
                     .collect()
             }
             None => look
                 .users
                 .iter()
-                .map(|user| self.read(now, &look.viewer, user, |it| Answer::new(user, &it)))
+                .map(|user| self.read(now, &look.viewer, user, |it| Answer::new(now, user, &it)))
                 .collect(),
         };
         self.give(look, answers);
@@ -290,7 +290,7 @@ impl Node {
         let sight =
             self.sight(now, viewer, user, self.directory.outlook(viewer), self.hides(viewer));
         match self.directory.find(user) {
-            Some(id) => with(Glimpse::of(self.directory.record(id), sight, light)),
+            Some(id) => with(Glimpse::of(&self.directory.record(id), sight, light)),
             None => with(Glimpse::of_nobody(light)),
         }
     }
@@ -299,7 +299,7 @@ impl Node {
     pub fn read_public<R>(&self, now: Time, user: &str, with: impl FnOnce(Glimpse<'_>) -> R) -> R {
         let light = self.watches.light(now);
         match self.directory.find(user) {
-            Some(id) => with(Glimpse::of(self.directory.record(id), Sight::PUBLIC, light)),
+            Some(id) => with(Glimpse::of(&self.directory.record(id), Sight::PUBLIC, light)),
             None => with(Glimpse::of_nobody(light)),
         }
     }
@@ -309,7 +309,7 @@ impl Mark {
     /// What was told of these users.
     fn of(epoch: Epoch, users: &[Answer]) -> Self {
         let digest = |it: &Answer| {
-            let told = (&it.user, it.state as u8, it.version.0, &it.note, it.seen.is_some());
+            let told = (&it.user, it.state as u8, it.version.0, &it.note, it.seen_ago.is_some());
             FixedState::default().hash_one((epoch.0, told)) as u32
         };
         Self { epoch: epoch.0, digests: users.iter().map(digest).collect() }

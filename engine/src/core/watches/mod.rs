@@ -251,10 +251,10 @@ impl Watches {
 
     /// Puts a watch where its user finds it.
     fn insert(&mut self, watch: Watch) -> Id {
-        let (subject, own) = (watch.subject, watch.own);
+        let (subject, own, under) = (watch.subject, watch.own, watch.under);
         let id = self.watches.insert(watch);
         if let Some(subject) = self.subjects.get_mut(subject) {
-            let watchers = if own { &mut subject.own } else { &mut subject.watchers };
+            let watchers = subject.list(own, under);
             watchers.push(id);
             let place = watchers.len() as u32 - 1;
             if let Some(row) = self.watches.get_mut(id) {
@@ -304,6 +304,7 @@ impl Watches {
         subject.record = Some(record.clone());
         if change.public {
             self.tell_watchers(now, id);
+            self.tell_seats(now, id);
         }
         if change.own {
             self.tell_own(id);
@@ -337,7 +338,8 @@ impl Watches {
     fn touch(&mut self, now: Time, watch: Id) {
         let Some(row) = self.watches.get(watch) else { return };
         let subject = self.subjects.get(row.subject);
-        if !row.own && subject.is_some_and(|it| it.watchers.len() > self.crowds.limit) {
+        let watched = matches!(row.under, Under::Number(_)) && !row.own;
+        if watched && subject.is_some_and(|it| it.watchers.len() > self.crowds.limit) {
             return self.tell_crowd(now, row.subject);
         }
         mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
@@ -364,7 +366,7 @@ impl Watches {
             let ended = (Arc::clone(&onlooker.name), Arc::clone(&subject.name), WatchId(watch));
             self.ended.push(ended);
         }
-        let watchers = if gone.own { &mut subject.own } else { &mut subject.watchers };
+        let watchers = subject.list(gone.own, gone.under);
         watchers.swap_remove(gone.place as usize);
         if let Some(&moved) = watchers.get(gone.place as usize)
             && let Some(row) = self.watches.get_mut(moved)

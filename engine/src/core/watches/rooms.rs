@@ -11,7 +11,7 @@ use foldhash::quality::SeedableRandomState;
 use greendot_protocol::{Member, ServerFrame, Span, State, Time};
 
 use super::sight::Scene;
-use super::{Shown, Slab, Under, ViewerId, Watch, WatchId, Watches, enlist};
+use super::{Shown, Slab, Under, ViewerId, Watch, WatchId, Watches, enlist, mark};
 use crate::core::directory::{Record, Roster};
 use crate::core::gate::Fineness;
 use crate::core::node::ConnId;
@@ -434,6 +434,31 @@ impl Watches {
     /// Viewers that wait to be told of a room afresh.
     pub(super) fn waits_for_room(&self, seats: &BTreeMap<u32, Id>) -> bool {
         seats.values().any(|it| row_is_whole(&self.rooms.seats, *it))
+    }
+
+    /// A member of rooms looks otherwise: those who look into them are told, those of large rooms when
+    /// it is time to.
+    pub(super) fn tell_seats(&mut self, now: Time, subject: Id) {
+        let Some(subject) = self.subjects.get(subject) else { return };
+        if subject.seats.len() <= self.crowds.limit {
+            for &watch in &subject.seats {
+                mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+            }
+            return;
+        }
+        let seat = |watch: &Id| match self.watches.get(*watch)?.under {
+            Under::Seat(seat) => Some(seat),
+            Under::Number(_) => None,
+        };
+        let mut rooms: BTreeMap<Id, Id> = BTreeMap::new();
+        for seat in subject.seats.iter().filter_map(seat) {
+            if let Some(row) = self.rooms.seats.get(seat) {
+                rooms.entry(row.room).or_insert(seat);
+            }
+        }
+        for seat in rooms.into_values() {
+            self.crowd_changes(now, seat);
+        }
     }
 
     /// A member of a crowd's sample looks otherwise: that is told when it is time to.

@@ -173,7 +173,7 @@ impl Watches {
         let row = self.watches.get_mut(watch.0)?;
         row.grant = grant;
         row.pause = None;
-        row.renumber |= seen && before != grant;
+        row.renumber |= seen && grant > before;
         if grant != Fineness::Nothing {
             self.reopen(watch.0);
         }

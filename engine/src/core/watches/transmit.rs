@@ -59,6 +59,8 @@ impl Watches {
                 None => {}
             }
         }
+        // The order in which they were marked tells what happened: whether it was the user who did it.
+        entries.sort_unstable_by_key(|it| it.number);
         if !entries.is_empty() {
             emit(&ServerFrame::Events { epoch, entries });
         }

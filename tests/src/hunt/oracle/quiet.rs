@@ -137,6 +137,7 @@ impl Oracle<'_> {
                 looks: 0,
                 seats: 0,
                 joins: 0,
+                owners: 0,
             };
             if counts != right {
                 return self.complain(

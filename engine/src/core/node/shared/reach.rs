@@ -180,6 +180,8 @@ impl Node {
     pub(super) fn refresh(&mut self, now: Time) {
         let viewers = self.watches.onlookers();
         self.look(now, viewers);
+        let users = self.owners.names();
+        self.submit(now, Request::Own { users }, Then::Nothing);
         let rooms = self.watches.room_names();
         self.submit(now, Request::LookInto { rooms }, Then::LookedInto);
         let users = self.watches.subjects();

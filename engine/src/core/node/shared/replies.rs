@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
 use super::{Pending, Reach, Then};
-use crate::core::directory::Outlook;
+use crate::core::directory::{Outlook, SessionView};
 use crate::core::leases::{ConnId, Idle, Waiting};
 use crate::core::node::{Ending, Node, Output, Transition};
 use crate::store::{HeldBy, Notice, OutlookReport, Reply, Report};
@@ -37,7 +37,7 @@ impl Node {
         self.set_warming(said, reply.warming);
         for report in &reply.turned {
             self.outputs.push_back(Output::Transition(Transition {
-                user: Arc::clone(&report.user),
+                user: (&*report.user).into(),
                 state: report.public.state,
                 version: report.public.version,
                 note: Arc::clone(&report.note),
@@ -108,6 +108,15 @@ impl Node {
                     self.take_roster(now, roster.clone());
                 }
             }
+            Notice::Sessions { at, user, sessions } => {
+                let Some(shared) = self.shared.as_mut() else { return };
+                let said = shared.clock.date(now, *at);
+                let sessions = sessions.iter().cloned();
+                let sessions = sessions.map(|(it, age)| SessionView { since: said - age, ..it });
+                let sessions = sessions.collect();
+                self.take_sessions(user, sessions);
+            }
+            Notice::SignedOut { seat } => self.lose_seat(now, *seat, CloseCode::SignedOut),
             Notice::AudienceChanged { user, viewer } => {
                 self.forget_answers(now, user.as_deref(), viewer.as_deref());
             }
@@ -148,7 +157,7 @@ impl Node {
         let Some(user) = self.directory.user_of(session) else { return };
         if self.directory.adopt_mode(user, mode, revision) {
             self.tell_mode(user, None);
-            let name = Arc::clone(self.directory.name(user));
+            let name = self.directory.shared_name(user);
             self.look_again(now, &name);
         }
     }
