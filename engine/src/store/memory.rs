@@ -43,6 +43,14 @@ struct NodeRow {
     told: u64,
 }
 
+/// When each thing about a user was said last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Said {
+    mode: Time,
+    note: Time,
+    revoked: Time,
+}
+
 /// How much the store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -65,6 +73,7 @@ pub struct MemoryStore {
     covered: BTreeMap<NodeId, BTreeSet<SessionId>>,
     nodes: BTreeMap<NodeId, NodeRow>,
     subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    said: HashMap<Arc<str>, Said, SeedableRandomState>,
     notices: VecDeque<(NodeId, u64, Notice)>,
     warm_until: Option<Time>,
     /// When any node last asked for anything.
@@ -94,12 +103,11 @@ impl MemoryStore {
         seed: u64,
         warming: bool,
     ) -> Self {
+        let hasher = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
         Self {
             directory: Directory::new(epoch, now.as_millis(), seed),
-            seats: HashMap::with_hasher(SeedableRandomState::with_seed(
-                seed,
-                foldhash::SharedSeed::global_fixed(),
-            )),
+            seats: HashMap::with_hasher(hasher.clone()),
+            said: HashMap::with_hasher(hasher),
             due: BTreeSet::new(),
             covered: BTreeMap::new(),
             nodes: BTreeMap::new(),
@@ -285,7 +293,11 @@ impl MemoryStore {
         let user = self.directory.find(&name.user);
         let present = user.and_then(|it| self.directory.session(it, &name.session));
         let before = present.and_then(|it| self.seats.get(&it).copied());
-        if before.is_some_and(|it| it.claim != claim && it.connected > connected) {
+        // Where two claims are of one moment, the one that was told late does not unseat the other.
+        let late = u64::from(register.connected_ago != Span::ZERO);
+        if before.is_some_and(|it| {
+            it.claim != claim && it.connected.as_millis() + late > connected.as_millis()
+        }) {
             return HeldBy::Another;
         }
         if present.is_none()
@@ -309,6 +321,9 @@ impl MemoryStore {
                 generation: register.generation.filter(|_| same),
             },
         );
+        if register.mode.is_some_and(|it| it.fresh) {
+            self.said.entry(Arc::clone(&name.user)).or_default().mode = connected;
+        }
         let session = joined.session;
         if register.lingers_for.is_some() {
             self.directory.linger(session);
@@ -402,6 +417,42 @@ impl MemoryStore {
         }
     }
 
+    fn revoke(&mut self, now: Time, user: &str, revoked: bool, turned: &mut Vec<Report>) {
+        if !revoked {
+            return self.directory.reinstate(user);
+        }
+        let id = self.directory.revoke(user);
+        let mut ended = Vec::new();
+        for session in self.directory.ids_of(id).collect::<Vec<_>>() {
+            let Some(&seat) = self.seats.get(&session) else { continue };
+            let notice = Notice::Revoked { seat: seat.claim.seat };
+            self.tell(seat.claim.node, notice);
+            ended.push((session, self.heard_of(&seat)));
+            self.unindex(session);
+            self.seats.remove(&session);
+        }
+        let change = self.directory.end_all(id, &ended);
+        self.publish(now, id, change, turned);
+    }
+
+    /// Whether nothing newer of the kind has been said about the user than what was said so long
+    /// ago. A word that could not be told at once must be newer than what came in time.
+    fn is_latest(
+        &mut self,
+        now: Time,
+        user: &Arc<str>,
+        ago: Span,
+        of: impl FnOnce(&mut Said) -> &mut Time,
+    ) -> bool {
+        let last = of(self.said.entry(Arc::clone(user)).or_default());
+        let at = now - ago;
+        let latest = ago == Span::ZERO || at > *last;
+        if latest {
+            *last = at;
+        }
+        latest
+    }
+
     /// A run of a node that asks no more and holds nothing any more.
     fn forget_node(&mut self, node: NodeId) {
         self.nodes.remove(&node);
@@ -439,7 +490,8 @@ impl MemoryStore {
             if let Some(session) = self.claimed(node, name, *seat) {
                 self.wrote(now, &name.user);
                 let thin = self.thin;
-                self.reseat(session, |seat| seat.covered = thin);
+                // One that lingers by now is not: its node's signs of life are none of its own.
+                self.reseat(session, |seat| seat.covered = thin && seat.lingers_until.is_none());
             }
         }
     }
@@ -514,36 +566,27 @@ impl Store for MemoryStore {
                     self.end(now, session, now - it.heard_ago, &mut turned);
                 }
             }
-            Request::SetMode { user, mode } => {
-                self.wrote(now, user);
-                let (id, change) = self.directory.set_mode(now, user, *mode);
-                if let Some(change) = change {
-                    self.publish(now, id, change, &mut turned);
-                    self.tell_mode(id);
+            Request::SetMode { user, mode, ago } => {
+                if self.is_latest(now, user, *ago, |it| &mut it.mode) {
+                    self.wrote(now, user);
+                    let (id, change) = self.directory.set_mode(now, user, *mode);
+                    if let Some(change) = change {
+                        self.publish(now, id, change, &mut turned);
+                        self.tell_mode(id);
+                    }
                 }
             }
-            Request::SetNote { user, note } => {
-                self.wrote(now, user);
-                let (id, change) = self.directory.set_note(user, note);
-                self.publish(now, id, change, &mut turned);
-            }
-            Request::Revoke { user, revoked } => {
-                self.wrote(now, user);
-                if *revoked {
-                    let id = self.directory.revoke(user);
-                    let mut ended = Vec::new();
-                    for session in self.directory.ids_of(id).collect::<Vec<_>>() {
-                        let Some(&seat) = self.seats.get(&session) else { continue };
-                        let notice = Notice::Revoked { seat: seat.claim.seat };
-                        self.tell(seat.claim.node, notice);
-                        ended.push((session, self.heard_of(&seat)));
-                        self.unindex(session);
-                        self.seats.remove(&session);
-                    }
-                    let change = self.directory.end_all(id, &ended);
+            Request::SetNote { user, note, ago } => {
+                if self.is_latest(now, user, *ago, |it| &mut it.note) {
+                    self.wrote(now, user);
+                    let (id, change) = self.directory.set_note(user, note);
                     self.publish(now, id, change, &mut turned);
-                } else {
-                    self.directory.reinstate(user);
+                }
+            }
+            Request::Revoke { user, revoked, ago } => {
+                if self.is_latest(now, user, *ago, |it| &mut it.revoked) {
+                    self.wrote(now, user);
+                    self.revoke(now, user, *revoked, &mut turned);
                 }
             }
             Request::Subscribe { users } => {

@@ -45,7 +45,7 @@ impl Node {
     }
 
     /// How late a sweep may be before the node is taken to have stood still.
-    fn stall(&self) -> Span {
+    pub(super) fn stall(&self) -> Span {
         (self.settings.sweep + self.settings.sweep).max(Span::from_secs(1))
     }
 
@@ -53,8 +53,9 @@ impl Node {
         let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
         match due {
             None => {}
-            // Nobody could renew anything for a while: nobody ends for it.
-            Some(Due::Expired | Due::Lingered) if spared => {}
+            // Nobody could renew anything for a while: nobody ends for it. One that lingers has left
+            // this node, and nothing could have renewed it here (rule 3).
+            Some(Due::Expired) if spared => {}
             Some(Due::Silent) => self.seat_is_silent(lease),
             Some(Due::Ping) => {
                 if let Some(conn) = self.leases.get(lease).and_then(|it| it.conn) {

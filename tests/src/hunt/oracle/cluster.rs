@@ -77,6 +77,8 @@ impl Cluster {
     /// The store has lost what it held: every node has to settle anew.
     pub(super) fn wipe(&mut self, now: u64) {
         self.warm_until = Some(now + self.periods.warmup);
+        // One that was restarted counts as one that was out of reach (rule 10).
+        self.reached_again = Some(now);
         for row in self.nodes.iter_mut().filter(|it| it.up && self.shares) {
             row.only_wiped |= row.blurred_since.is_none();
             row.blurred_since.get_or_insert(now);
@@ -91,10 +93,11 @@ impl Cluster {
         for (index, row) in self.nodes.iter_mut().enumerate() {
             let reaches = !self.shares || !(self.down || row.cut || now < row.held_until);
             let runs = row.up && !row.paused;
-            if reaches && !row.reaches {
+            // One that stands still learns only when it goes on that the store is back.
+            if reaches && runs && !row.reaches {
                 row.reached_again = Some(now);
             }
-            row.reaches = reaches;
+            row.reaches = reaches && (runs || row.reaches);
             row.blind_since = (runs && !reaches).then(|| row.blind_since.unwrap_or(now));
             if !(runs && reaches) {
                 row.working_since = None;
@@ -186,7 +189,11 @@ impl Cluster {
     /// When a node's warm-up may be over, and by when it must be; none if it is.
     pub(super) fn warmth(&self, now: u64, node: usize) -> Option<(u64, u64)> {
         let may = self.warm_until?;
-        let must = if self.is_settled(node) { self.swept(may, node) } else { u64::MAX };
+        if !self.is_settled(node) {
+            // It goes by what it knows, until it knows of the loss (rule 12 b).
+            return Some((now, u64::MAX));
+        }
+        let must = self.swept(may, node);
         (now <= must).then_some((may, must))
     }
 

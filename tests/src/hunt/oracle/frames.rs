@@ -57,7 +57,9 @@ impl Oracle<'_> {
         let when = self.arrival(conn);
         let Some(user) = self.conns[conn].user else { return };
         let heard = self.cluster.is_heard(self.conns[conn].node);
-        let Some(session) = self.users[user].session_on(conn) else { return };
+        let Some(session) = self.users[user].session_on(conn) else {
+            return self.old_one_said(conn, user, &ClientFrame::Beat(Beat::default()));
+        };
         // Whether a pong counts while the page has said that it goes away is left open.
         if session.leaving == Leaving::No {
             session.hear(when, heard);
@@ -85,8 +87,8 @@ impl Oracle<'_> {
         let cluster = &self.cluster;
         let heard = cluster.is_heard(node);
         let Some(session) = self.users[user].session_on(conn) else {
-            // It speaks for no session any more: nothing it says has any effect (rule 4). Its node
-            // may not know yet.
+            // It speaks for no session any more: nothing it says has any effect (rule 4).
+            self.old_one_said(conn, user, frame);
             return self.watching(conn, frame);
         };
         session.hear(when, heard);
@@ -130,6 +132,26 @@ impl Oracle<'_> {
         }
         self.derive(user);
         self.shifted = true;
+    }
+
+    /// A connection whose place another has taken says something. While not every node knows of the
+    /// other one, what it says may still be believed.
+    fn old_one_said(&mut self, conn: usize, user: usize, frame: &ClientFrame<'_>) {
+        let (now, cluster) = (self.now, &self.cluster);
+        let row = &self.conns[conn];
+        let Some(session) = self.users[user].session(&row.session) else { return };
+        if cluster.is_settled(row.node) && cluster.is_settled(session.node) {
+            return;
+        }
+        session.vague = match frame {
+            ClientFrame::Idle => session.vague.union(Flags::IDLE),
+            ClientFrame::Active => session.vague.union(Flags::ACTIVE),
+            _ => session.vague,
+        };
+        if !session.passive {
+            self.users[user].hear_at_most(now);
+        }
+        self.derive(user);
     }
 
     /// Of a covered session it is only known that it was heard shortly before (thin renewals).
@@ -200,14 +222,15 @@ impl Oracle<'_> {
         let said = hello.idle.map(|idle| if idle { Flags::IDLE } else { Flags::ACTIVE });
         let cluster = &self.cluster;
         let before = self.users[user].session(hello.session).map(|session| {
-            let fresh = now >= session.may_end(cluster);
-            (session.flags(now, cluster), fresh, session.conn)
+            let known = heard && session.is_certain(now, cluster);
+            (session.flags(now, cluster), known, session.conn)
         });
-        let (carried, fresh, old) = before.unwrap_or((Flags::ACTIVE, true, None));
+        let (carried, known, old) = before.unwrap_or((Flags::ACTIVE, true, None));
         let told = match said {
             Some(flags) => flags,
-            None if fresh => carried.union(Flags::ACTIVE),
-            None => carried,
+            None if known => carried,
+            // It may be over, or nobody here can know what its flag was: then it begins as active.
+            None => carried.union(Flags::ACTIVE),
         };
         let idle_after = hello.idle_after_secs.map(|it| u64::from(it) * 1000);
         let age = hello.input_age_secs.map(|it| u64::from(it) * 1000);
@@ -227,6 +250,7 @@ impl Oracle<'_> {
             awaited: false,
             certain_from: if heard { now } else { u64::MAX },
             orphan: false,
+            told_leaving: false,
         };
         self.users[user].sessions.retain(|it| it.name != hello.session);
         self.users[user].sessions.push(session);

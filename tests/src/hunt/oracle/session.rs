@@ -41,6 +41,8 @@ pub(super) struct Session {
     pub(super) certain_from: u64,
     /// Its node is gone.
     pub(super) orphan: bool,
+    /// Whether its node could tell anybody that it leaves.
+    pub(super) told_leaving: bool,
 }
 
 /// How a session is about to end.
@@ -91,6 +93,10 @@ impl Session {
         let lease = self.heard.read + periods.ttl;
         let swept = |due| cluster.swept(due, self.node);
         let ends = match self.leaving {
+            // Its node has taken the word with it: the lease is all that is left (rule 10).
+            Leaving::Lingers(..) | Leaving::Gone(..) if self.orphan && !self.told_leaving => {
+                swept(lease + periods.expiry_grace)
+            }
             Leaving::Lingers(since, _) => swept(lease.min(since.read + periods.grace)),
             Leaving::Gone(at, _) => swept(at),
             Leaving::No | Leaving::Expired(_) if periods.expiry_grace == 0 => swept(lease),
@@ -152,6 +158,7 @@ impl Session {
     pub(super) fn linger(&mut self, since: When, cluster: &Cluster) {
         if self.leaving == Leaving::No {
             self.leaving = Leaving::Lingers(since, self.flags(since.read, cluster));
+            self.told_leaving = cluster.is_heard(self.node);
         }
     }
 
@@ -175,6 +182,7 @@ impl Session {
     /// Its node knows how things stand, and everybody knows what it holds.
     pub(super) fn settle(&mut self, now: u64) {
         self.known = self.heard.arrived;
+        self.told_leaving = true;
         self.vague = Flags::NONE;
         self.certain_from = self.certain_from.min(now);
     }

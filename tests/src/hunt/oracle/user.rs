@@ -26,8 +26,8 @@ pub(super) struct User {
     /// What becomes of the user is beyond what the rules say.
     pub(super) murky: bool,
     pub(super) seen: Seen,
-    /// Whether the user may have been visible in this epoch, and whether it must have been.
-    heard: (bool, bool),
+    /// Whether the user may have been visible in this epoch, and since when it must have been.
+    heard: (bool, Option<u64>),
     /// What others may be shown, and the user's own sessions; each with since when.
     history: Vec<(u64, States, States)>,
     /// When that changes next by time alone.
@@ -87,7 +87,7 @@ impl User {
             revoked: false,
             murky: false,
             seen: Seen::default(),
-            heard: (false, false),
+            heard: (false, None),
             history: vec![(0, offline, offline)],
             next_change: 0,
         }
@@ -110,7 +110,7 @@ impl User {
             self.revision = 0;
         }
         self.revoked = false;
-        self.heard = (self.heard.0, false);
+        self.heard = (self.heard.0, None);
         self.seen = Seen { least: None, least_before: None, told: None, ..self.seen };
         self.notes.push((now, String::new()));
         for session in &mut self.sessions {
@@ -172,7 +172,8 @@ impl User {
 
     fn put_mode(&mut self, now: u64, mode: Mode, by: Option<usize>) {
         let before = self.mode;
-        if mode == Mode::Invisible && before != Mode::Invisible {
+        let was_hidden = before == Mode::Invisible && self.other_modes.is_empty();
+        if mode == Mode::Invisible && !was_hidden {
             // Becoming hidden counts as a frame heard then; from there on it stands still.
             let public = self.public();
             if !public.is_absent() {
@@ -294,7 +295,9 @@ impl User {
             public = public.union(if hidden { States::only(State::Offline) } else { states });
         }
         self.heard.0 |= !public.is_absent();
-        self.heard.1 |= !public.has(State::Offline);
+        if !public.has(State::Offline) {
+            self.heard.1.get_or_insert(now);
+        }
         let before = self.history.last().map(|it| (it.1, it.2));
         if before != Some((public, own)) {
             self.history.push((now, public, own));
@@ -328,8 +331,9 @@ impl User {
                 states = states.union(pick(it));
             }
         }
+        let heard = self.heard.1.is_some_and(|at| since.is_none_or(|it| at < it));
         match warm_until {
-            Some((may, must)) if states.has(State::Offline) && now <= must && !self.heard.1 => {
+            Some((may, must)) if states.has(State::Offline) && now <= must && !heard => {
                 let known = self.heard.0 || now >= may;
                 let states = states.with(State::Unknown);
                 if known { states } else { states.without(State::Offline) }

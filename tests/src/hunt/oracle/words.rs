@@ -86,8 +86,13 @@ impl Oracle<'_> {
                 let text = format!("a snapshot for request {request} to {}", row.owner());
                 return self.complain(Kind::SnapshotNotAsked, text);
             };
+            let serials = row.requests.remove(place).1;
+            // A snapshot begins an epoch if it leaves nothing of the one before (rule 8).
+            if row.watches.iter().all(|it| it.shown.is_none() || serials.contains(&it.serial)) {
+                row.epoch = Some(epoch.0);
+            }
             self.check_epoch(conn, epoch)?;
-            self.conns[conn].requests.remove(place).1
+            serials
         };
         let asked = |number: u32| {
             let mut watches = self.conns[conn].watches.iter();

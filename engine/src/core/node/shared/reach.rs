@@ -12,7 +12,14 @@ use crate::store::Request;
 
 impl Node {
     pub(in crate::core::node) fn store_timeout(&mut self, now: Time) {
+        let stall = self.stall();
         let Some(shared) = self.shared.as_mut() else { return };
+        if now.since(shared.beat_at) > stall {
+            // The node has stood still. What the store has answered is not read yet.
+            for it in &mut shared.pending {
+                it.since = now;
+            }
+        }
         let waits = shared.pending.front().is_some_and(|it| now.since(it.since) >= LOST_AFTER);
         if waits && shared.reach != Reach::Lost {
             self.lose_store(now);
@@ -61,6 +68,7 @@ impl Node {
     pub(super) fn lose_store(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
         shared.reach = Reach::Lost;
+        shared.ends_at = None;
         let waiting: Vec<Pending> = shared.pending.drain(..).collect();
         for word in waiting.iter().filter_map(|it| it.word.clone()) {
             keep(&mut shared.unsaid, word);

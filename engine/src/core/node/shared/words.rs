@@ -10,12 +10,12 @@ use crate::store::{Request, SessionName, Silent};
 /// registered again as they stand.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Word {
-    /// The user's choice.
-    Mode(Arc<str>, Mode),
-    /// The user's note.
-    Note(Arc<str>, Arc<str>),
-    /// The account is no longer good, or is good again.
-    Revoked(Arc<str>, bool),
+    /// The user's choice, and when it was made.
+    Mode(Arc<str>, Mode, Time),
+    /// The user's note, and since when.
+    Note(Arc<str>, Arc<str>, Time),
+    /// The account is no longer good, or is good again; and since when.
+    Revoked(Arc<str>, bool, Time),
     /// A session has ended: its name, the number of its connect, when it was last heard.
     Ended(SessionName, u64, Time),
 }
@@ -24,9 +24,18 @@ impl Word {
     /// The word in a request, if there is one.
     pub(super) fn of(now: Time, request: &Request) -> Option<Self> {
         Some(match request {
-            Request::SetMode { user, mode } => Self::Mode(Arc::clone(user), *mode),
-            Request::SetNote { user, note } => Self::Note(Arc::clone(user), Arc::clone(note)),
-            Request::Revoke { user, revoked } => Self::Revoked(Arc::clone(user), *revoked),
+            Request::SetMode { user, mode, ago } => Self::Mode(Arc::clone(user), *mode, now - *ago),
+            Request::SetNote { user, note, ago } => {
+                Self::Note(Arc::clone(user), Arc::clone(note), now - *ago)
+            }
+            Request::Revoke { user, revoked, ago } => {
+                Self::Revoked(Arc::clone(user), *revoked, now - *ago)
+            }
+            Request::Connect(it) => {
+                // A repeated choice is no word of its own: it is repeated with the session.
+                let choice = it.mode.filter(|it| it.fresh)?;
+                Self::Mode(Arc::clone(&it.name.user), choice.mode, now - it.connected_ago)
+            }
             Request::End(it) => Self::Ended(it.name.clone(), it.seat, now - it.heard_ago),
             _ => return None,
         })
@@ -35,9 +44,11 @@ impl Word {
     /// The request that says it.
     pub(super) fn request(self, now: Time) -> Request {
         match self {
-            Self::Mode(user, mode) => Request::SetMode { user, mode },
-            Self::Note(user, note) => Request::SetNote { user, note },
-            Self::Revoked(user, revoked) => Request::Revoke { user, revoked },
+            Self::Mode(user, mode, at) => Request::SetMode { user, mode, ago: now.since(at) },
+            Self::Note(user, note, at) => Request::SetNote { user, note, ago: now.since(at) },
+            Self::Revoked(user, revoked, at) => {
+                Request::Revoke { user, revoked, ago: now.since(at) }
+            }
             Self::Ended(name, seat, heard) => {
                 Request::End(Silent { name, seat, heard_ago: now.since(heard) })
             }
@@ -47,9 +58,9 @@ impl Word {
     /// Whether this later word leaves nothing of the other.
     pub(super) fn overrules(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Mode(user, _), Self::Mode(it, _))
-            | (Self::Note(user, _), Self::Note(it, _))
-            | (Self::Revoked(user, _), Self::Revoked(it, _)) => user == it,
+            (Self::Mode(user, ..), Self::Mode(it, ..))
+            | (Self::Note(user, ..), Self::Note(it, ..))
+            | (Self::Revoked(user, ..), Self::Revoked(it, ..)) => user == it,
             _ => self == other,
         }
     }
