@@ -20,7 +20,7 @@ impl Oracle<'_> {
             return;
         }
         if device.link == LinkState::Live {
-            device.good = device.awake_at(now);
+            device.is_good_at(now);
         }
         match parcel {
             Parcel::Words(words) => {
@@ -89,7 +89,7 @@ impl Oracle<'_> {
         row.link = state;
         row.link_since = row.awake_at(now);
         if state == LinkState::Live {
-            row.good = row.link_since;
+            row.is_good_at(now);
         }
         let row = &self.devices[device];
         let code = row.lost.filter(|it| it.0 == now).map(|it| it.1);

@@ -6,7 +6,7 @@ use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello};
 use super::conn::Watch;
 use super::session::{Leaving, Session, When};
 use super::states::Flags;
-use super::{Due, Found, Kind, Oracle};
+use super::{Due, Found, Kind, Oracle, SLACK};
 
 impl Oracle<'_> {
     /// A frame has arrived and is not read: it counts from now on (rule 1).
@@ -221,6 +221,13 @@ impl Oracle<'_> {
         }
         let said = hello.idle.map(|idle| if idle { Flags::IDLE } else { Flags::ACTIVE });
         let cluster = &self.cluster;
+        let both_known = |it: &Session| heard && cluster.is_settled(it.node);
+        let moment = |it: &Session| it.node != node && now <= it.connected + SLACK;
+        // Of two connects at one moment to two nodes that do not hear of each other, no rule says
+        // which is the later, and nobody can know.
+        let no_order = |it: &Session| it.name == hello.session && moment(it) && !both_known(it);
+        let no_order = self.users[user].sessions.iter().any(no_order);
+        self.users[user].murky |= no_order;
         let before = self.users[user].session(hello.session).map(|session| {
             let known = heard && session.is_certain(now, cluster);
             (session.flags(now, cluster), known, session.conn)
@@ -239,6 +246,7 @@ impl Oracle<'_> {
             passive: hello.passive,
             node,
             conn: Some(conn),
+            connected: now,
             heard: when,
             known: when.arrived,
             told,

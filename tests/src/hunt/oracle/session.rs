@@ -20,6 +20,8 @@ pub(super) struct Session {
     pub(super) node: usize,
     /// The connection of its newest generation, while it stands.
     pub(super) conn: Option<usize>,
+    /// When this generation began.
+    pub(super) connected: u64,
     /// The last frame or pong.
     pub(super) heard: When,
     /// The last frame or pong of which every node knows.

@@ -259,7 +259,9 @@ impl Oracle<'_> {
         if let Some(device) = self.devices.iter_mut().find(|it| it.name == *name) {
             // Time awake is counted up to here by what was.
             device.awake_at(now);
+            let ran = device.runs();
             change(device, now);
+            device.turns_still(now, ran);
         }
     }
 }
