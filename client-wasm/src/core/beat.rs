@@ -31,7 +31,8 @@ pub(super) struct Heart {
 struct Question {
     number: u8,
     asked: Time,
-    /// When the first of the questions was asked that this one stands in for.
+    /// When the first of the questions was asked that this one stands in for, or anything was heard
+    /// last since.
     since: Time,
     /// Asked a second time because a timer was late; there is no third.
     again: bool,
@@ -92,6 +93,9 @@ impl Heart {
     /// A frame was heard.
     pub(super) fn heard(&mut self, now: Time) {
         self.heard = now;
+        if let Some(question) = &mut self.question {
+            question.since = now;
+        }
     }
 
     /// The page has stood still for so long: no answer is late for that.
@@ -142,9 +146,7 @@ impl Heart {
     /// The time for the open question's answer is over.
     pub(super) fn unanswered(&self, now: Time) -> Verdict {
         match self.question {
-            Some(it) if it.again || now <= it.asked + ANSWER + LATE => {
-                Verdict::Dead(it.since.max(self.heard))
-            }
+            Some(it) if it.again || now <= it.asked + ANSWER + LATE => Verdict::Dead(it.since),
             _ => Verdict::AskAgain,
         }
     }

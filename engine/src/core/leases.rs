@@ -220,7 +220,7 @@ impl Lease {
         if now >= self.heard + periods.ttl {
             return Some(Due::Expired);
         }
-        if self.idle_at().is_some_and(|at| now >= at) {
+        if self.has_idled(now) {
             return Some(Due::Idle);
         }
         if now >= self.silent_at(periods) {
@@ -234,6 +234,11 @@ impl Lease {
             Some(span) if !self.silent => self.heard + span,
             _ => Time::MAX,
         }
+    }
+
+    /// Whether the person has not touched the device for long enough, and nobody has noticed yet.
+    pub(crate) fn has_idled(&self, now: Time) -> bool {
+        self.idle_at().is_some_and(|at| now >= at)
     }
 
     fn idle_at(&self) -> Option<Time> {

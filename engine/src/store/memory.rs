@@ -43,12 +43,12 @@ struct NodeRow {
     told: u64,
 }
 
-/// When each thing about a user was said last.
+/// When each thing about a user was said last, and by which node.
 #[derive(Clone, Copy, Debug, Default)]
 struct Said {
-    mode: Time,
-    note: Time,
-    revoked: Time,
+    mode: Option<(Time, NodeId)>,
+    note: Option<(Time, NodeId)>,
+    revoked: Option<(Time, NodeId)>,
 }
 
 /// How much the store holds.
@@ -78,6 +78,8 @@ pub struct MemoryStore {
     warm_until: Option<Time>,
     /// When any node last asked for anything.
     reached: Time,
+    /// When a node asked again after none had for long.
+    asked_again: Option<Time>,
     /// Nobody is swept before.
     spared_until: Time,
     journal: Option<Journal>,
@@ -115,6 +117,7 @@ impl MemoryStore {
             notices: VecDeque::new(),
             warm_until: warming.then(|| now + settings.warmup()),
             reached: now,
+            asked_again: None,
             spared_until: Time::ZERO,
             journal: None,
             settings,
@@ -322,7 +325,7 @@ impl MemoryStore {
             },
         );
         if register.mode.is_some_and(|it| it.fresh) {
-            self.said.entry(Arc::clone(&name.user)).or_default().mode = connected;
+            self.said.entry(Arc::clone(&name.user)).or_default().mode = Some((connected, node));
         }
         let session = joined.session;
         if register.lingers_for.is_some() {
@@ -374,9 +377,14 @@ impl MemoryStore {
         self.publish(now, user, change, turned);
     }
 
+    /// Whether it is only just that nodes ask again, after a time in which none did.
+    fn was_unreached(&self, now: Time) -> bool {
+        self.asked_again.is_some_and(|at| now.since(at) < UNREACHED)
+    }
+
     /// Ends what is due; whoever sweeps, each is ended once.
     fn sweep(&mut self, now: Time, turned: &mut Vec<Report>) {
-        if now < self.spared_until {
+        if now < self.spared_until || self.was_unreached(now) {
             return;
         }
         let mut ended: Vec<SessionId> =
@@ -395,7 +403,7 @@ impl MemoryStore {
         for session in ended {
             let Some(&seat) = self.seats.get(&session) else { continue };
             let spared = self.nodes.get(&seat.claim.node).map_or(Time::ZERO, |it| it.spared_until);
-            if now < spared {
+            if now < spared && seat.lingers_until.is_none() {
                 continue;
             }
             let heard = self.heard_of(&seat);
@@ -441,14 +449,16 @@ impl MemoryStore {
         &mut self,
         now: Time,
         user: &Arc<str>,
+        node: NodeId,
         ago: Span,
-        of: impl FnOnce(&mut Said) -> &mut Time,
+        of: impl FnOnce(&mut Said) -> &mut Option<(Time, NodeId)>,
     ) -> bool {
         let last = of(self.said.entry(Arc::clone(user)).or_default());
         let at = now - ago;
-        let latest = ago == Span::ZERO || at > *last;
+        // A node says its own words in order.
+        let latest = ago == Span::ZERO || last.is_none_or(|it| at > it.0 || it == (at, node));
         if latest {
-            *last = at;
+            *last = Some((at, node));
         }
         latest
     }
@@ -502,14 +512,18 @@ impl Store for MemoryStore {
         let mut turned = Vec::new();
         let mut reports = Vec::new();
         let mut held = HeldBy::Nobody;
+        if now.since(self.reached) >= UNREACHED {
+            // Out of reach, or all of them stood still: that shows when they have spoken.
+            self.asked_again = Some(now);
+        }
+        self.reached = now;
         if let Request::Beat { away, .. } = request
             && *away != Span::ZERO
-            && now.since(self.reached) >= UNREACHED
+            && self.was_unreached(now)
         {
             // No node could renew anything meanwhile: nobody is swept for one ttl (rule 10).
             self.spared_until = now + self.settings.ttl;
         }
-        self.reached = now;
         // Counted from a time: one whose row was dropped for its silence sees the count jump.
         let row = self
             .nodes
@@ -567,7 +581,7 @@ impl Store for MemoryStore {
                 }
             }
             Request::SetMode { user, mode, ago } => {
-                if self.is_latest(now, user, *ago, |it| &mut it.mode) {
+                if self.is_latest(now, user, node, *ago, |it| &mut it.mode) {
                     self.wrote(now, user);
                     let (id, change) = self.directory.set_mode(now, user, *mode);
                     if let Some(change) = change {
@@ -577,14 +591,14 @@ impl Store for MemoryStore {
                 }
             }
             Request::SetNote { user, note, ago } => {
-                if self.is_latest(now, user, *ago, |it| &mut it.note) {
+                if self.is_latest(now, user, node, *ago, |it| &mut it.note) {
                     self.wrote(now, user);
                     let (id, change) = self.directory.set_note(user, note);
                     self.publish(now, id, change, &mut turned);
                 }
             }
             Request::Revoke { user, revoked, ago } => {
-                if self.is_latest(now, user, *ago, |it| &mut it.revoked) {
+                if self.is_latest(now, user, node, *ago, |it| &mut it.revoked) {
                     self.wrote(now, user);
                     self.revoke(now, user, *revoked, &mut turned);
                 }

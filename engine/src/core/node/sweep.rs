@@ -55,7 +55,11 @@ impl Node {
             None => {}
             // Nobody could renew anything for a while: nobody ends for it. One that lingers has left
             // this node, and nothing could have renewed it here (rule 3).
-            Some(Due::Expired) if spared => {}
+            Some(Due::Expired) if spared => {
+                if self.leases.get(lease).is_some_and(|it| it.has_idled(now)) {
+                    self.set_idle(now, lease, Idle::Found);
+                }
+            }
             Some(Due::Silent) => self.seat_is_silent(lease),
             Some(Due::Ping) => {
                 if let Some(conn) = self.leases.get(lease).and_then(|it| it.conn) {

@@ -7,6 +7,9 @@ use super::periods::{Periods, SLACK};
 /// and to refresh their watchers. The rules say "seconds".
 pub(super) const SETTLES: u64 = 8_000;
 
+/// How long nodes that reach the store again may take to register what they hold, in ms.
+const REGISTERS: u64 = 2_500;
+
 /// The nodes and, if they have one, their store.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
@@ -166,8 +169,10 @@ impl Cluster {
     pub(super) fn swept(&self, due: u64, node: usize) -> u64 {
         let since = if self.shares { self.working_since } else { self.nodes[node].working_since };
         let Some(since) = since else { return u64::MAX };
-        // One that has stood still reads for a whole sweep before it ends anything.
-        let back = if since == 0 { 0 } else { since + 2 * self.periods.sweep };
+        // One that has stood still reads for a whole sweep before it ends anything; where all have, or
+        // none reached the store, they register what they hold first (rule 10).
+        let registers = if self.shares { REGISTERS } else { 0 };
+        let back = if since == 0 { 0 } else { since + registers + 2 * self.periods.sweep };
         (due.saturating_add(self.periods.sweep)).max(back).saturating_add(SLACK)
     }
 

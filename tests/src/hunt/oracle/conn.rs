@@ -24,6 +24,8 @@ pub(super) struct Conn {
     pub(super) stale: Option<bool>,
     /// Its client reads nothing, or is gone: what is sent to it shows nothing.
     pub(super) stalled: bool,
+    /// What refreshes its view after an outage still waits for it.
+    pub(super) owed_refresh: bool,
     /// Its client has hung up.
     pub(super) left: bool,
     pub(super) watches: Vec<Watch>,

@@ -128,7 +128,10 @@ impl Device {
             (false, true) => {
                 // No event tells of a sleep but a timer that is late, and busy pages are late too.
                 let still = self.still_since.take().map_or(0, |it| now - it);
-                self.dozed += if still <= NOTICED { still } else { 0 };
+                // An app that dials while its page is put away has a page that runs, for all that
+                // its client can tell.
+                let spoke = self.link == LinkState::Connecting;
+                self.dozed += if still <= NOTICED || spoke { still } else { 0 };
             }
             _ => {}
         }

@@ -8,6 +8,9 @@ use super::session::{Leaving, Session, When};
 use super::states::Flags;
 use super::{Due, Found, Kind, Oracle, SLACK};
 
+/// What a connection is closed with that has said goodbye.
+const BYE: u16 = 1000;
+
 impl Oracle<'_> {
     /// A frame has arrived and is not read: it counts from now on (rule 1).
     pub(super) fn frame_waits(&mut self, conn: usize, bytes: &[u8]) {
@@ -58,7 +61,7 @@ impl Oracle<'_> {
         let Some(user) = self.conns[conn].user else { return };
         let heard = self.cluster.is_heard(self.conns[conn].node);
         let Some(session) = self.users[user].session_on(conn) else {
-            return self.old_one_said(conn, user, &ClientFrame::Beat(Beat::default()));
+            return self.old_one_said(conn, user);
         };
         // Whether a pong counts while the page has said that it goes away is left open.
         if session.leaving == Leaving::No {
@@ -88,7 +91,7 @@ impl Oracle<'_> {
         let heard = cluster.is_heard(node);
         let Some(session) = self.users[user].session_on(conn) else {
             // It speaks for no session any more: nothing it says has any effect (rule 4).
-            self.old_one_said(conn, user, frame);
+            self.old_one_said(conn, user);
             return self.watching(conn, frame);
         };
         session.hear(when, heard);
@@ -123,7 +126,7 @@ impl Oracle<'_> {
         let by = (!heard).then_some(node);
         match frame {
             ClientFrame::Bye => {
-                self.must_close(conn, 1000, None);
+                self.must_close(conn, BYE, None);
                 self.session_is_over(conn, user);
             }
             ClientFrame::Mode(mode) => self.users[user].choose(now, *mode, by),
@@ -136,22 +139,14 @@ impl Oracle<'_> {
 
     /// A connection whose place another has taken says something. While not every node knows of the
     /// other one, what it says may still be believed.
-    fn old_one_said(&mut self, conn: usize, user: usize, frame: &ClientFrame<'_>) {
+    fn old_one_said(&mut self, conn: usize, user: usize) {
         let (now, cluster) = (self.now, &self.cluster);
         let row = &self.conns[conn];
         let Some(session) = self.users[user].session(&row.session) else { return };
-        if cluster.is_settled(row.node) && cluster.is_settled(session.node) {
-            return;
-        }
-        session.vague = match frame {
-            ClientFrame::Idle => session.vague.union(Flags::IDLE),
-            ClientFrame::Active => session.vague.union(Flags::ACTIVE),
-            _ => session.vague,
-        };
-        if !session.passive {
+        let unknown = !(cluster.is_settled(row.node) && cluster.is_settled(session.node));
+        if unknown && !session.passive {
             self.users[user].hear_at_most(now);
         }
-        self.derive(user);
     }
 
     /// Of a covered session it is only known that it was heard shortly before (thin renewals).
@@ -236,8 +231,10 @@ impl Oracle<'_> {
         let told = match said {
             Some(flags) => flags,
             None if known => carried,
-            // It may be over, or nobody here can know what its flag was: then it begins as active.
-            None => carried.union(Flags::ACTIVE),
+            // It may be over: then it begins as active.
+            None if heard => carried.union(Flags::ACTIVE),
+            // Nobody here knows its flag; what carries over is what it is once the store is told.
+            None => Flags::EITHER,
         };
         let idle_after = hello.idle_after_secs.map(|it| u64::from(it) * 1000);
         let age = hello.input_age_secs.map(|it| u64::from(it) * 1000);
@@ -249,8 +246,9 @@ impl Oracle<'_> {
             connected: now,
             heard: when,
             known: when.arrived,
+            known_before: (when.arrived, now),
             told,
-            vague: if heard { Flags::NONE } else { carried },
+            vague: if heard { Flags::NONE } else { Flags::EITHER },
             input: age.map(|age| now.saturating_sub(age)),
             idle_after: idle_after.unwrap_or(cluster.periods.idle_after),
             looked_for: now,
@@ -384,7 +382,8 @@ impl Oracle<'_> {
         };
         let it = &self.users[user];
         // Of several reasons to close it any may come first.
-        if it.murky || (due && (it.revoked || !cluster.is_settled(self.conns[conn].node))) {
+        let bye = code == BYE;
+        if it.murky || (due && (bye || it.revoked || !cluster.is_settled(self.conns[conn].node))) {
             self.to_close.retain(|it| it.conn != conn);
             return Ok(());
         }

@@ -163,8 +163,19 @@ impl<'a> Oracle<'a> {
 
     /// The nodes are other than before.
     fn settle_nodes(&mut self) {
+        let had = |it: &Cluster| (0..it.nodes.len()).map(|node| it.is_settled(node)).collect();
+        let before: Vec<bool> = had(&self.cluster);
         let settled = self.cluster.settle(self.now);
+        for (node, before) in before.into_iter().enumerate() {
+            if before && !self.cluster.is_settled(node) {
+                let sessions = self.users.iter_mut().flat_map(|it| &mut it.sessions);
+                sessions.filter(|it| it.node == node).for_each(|it| it.is_parted(&self.cluster));
+            }
+        }
         for &node in &settled {
+            for conn in self.conns.iter_mut().filter(|it| it.node == node) {
+                conn.owed_refresh |= conn.stalled;
+            }
             for user in &mut self.users {
                 user.settle(self.now, node);
             }

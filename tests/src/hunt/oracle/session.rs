@@ -3,6 +3,9 @@
 use super::cluster::Cluster;
 use super::states::Flags;
 
+/// Batches of renewals go so often, in ms.
+const BATCH: u64 = 1_000;
+
 /// A time that is known as far as a frame that waited unread leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct When {
@@ -26,6 +29,8 @@ pub(super) struct Session {
     pub(super) heard: When,
     /// The last frame or pong of which every node knows.
     pub(super) known: u64,
+    /// The same, a batch of renewals earlier: that one, and since when it is earlier.
+    pub(super) known_before: (u64, u64),
     /// What it was told to be.
     pub(super) told: Flags,
     /// What it may still be taken for elsewhere.
@@ -66,7 +71,8 @@ impl Session {
         let periods = &cluster.periods;
         let lease = self.heard.arrived + periods.ttl;
         let ends = match self.leaving {
-            _ if self.awaited => u64::MAX,
+            // The others do not know what waits at a node.
+            _ if self.awaited && cluster.nodes.len() == 1 => u64::MAX,
             Leaving::Lingers(since, _) => lease.min(since.arrived + periods.grace),
             Leaving::No | Leaving::Expired(_) => lease + periods.expiry_grace,
             Leaving::Gone(at, _) => at,
@@ -177,7 +183,18 @@ impl Session {
         self.heard.arrived = self.heard.arrived.max(when.arrived);
         self.heard.read = when.read;
         if known {
+            if when.read >= self.known_before.1 + BATCH {
+                self.known_before = (self.known, when.read);
+            }
             self.known = self.heard.arrived;
+        }
+    }
+
+    /// Its node can tell nobody anything from now on. Renewals that go in batches (`thin`): what it
+    /// heard since its last one is known to nobody.
+    pub(super) fn is_parted(&mut self, cluster: &Cluster) {
+        if cluster.thin {
+            self.known = self.known_before.0;
         }
     }
 

@@ -103,7 +103,10 @@ impl User {
         (self.chosen, self.lost) = (false, true);
         if self.mode != Mode::Auto {
             self.other_modes.push(Mode::Auto);
-            let up = |it: &&Session| !it.orphan && cluster.nodes[it.node].up;
+            // A node learns the mode when the store takes a session of the user from it.
+            let up = |it: &&Session| {
+                !it.orphan && cluster.nodes[it.node].up && it.is_certain(now, cluster)
+            };
             self.put_right_by = self.sessions.iter().find(up).map(|it| it.node);
         }
         if self.put_right_by.is_none() {

@@ -74,8 +74,10 @@ impl Oracle<'_> {
     ) -> Result<Words, Complaint> {
         let row = &mut self.conns[conn];
         let serials = if request == 0 {
-            // Unasked: only where a new epoch begins, and of every user then.
-            if row.epoch == Some(epoch.0) && self.cluster.is_settled(row.node) {
+            // Unasked: only where a new epoch begins or an outage is over, and of every user then.
+            let refreshed = std::mem::take(&mut row.owed_refresh);
+            let settled = self.cluster.is_settled(row.node);
+            if row.epoch == Some(epoch.0) && settled && !refreshed {
                 let text = format!("a snapshot for no request to {}", row.owner());
                 return self.complain(Kind::SnapshotNotAsked, text);
             }
