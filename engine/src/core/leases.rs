@@ -148,10 +148,12 @@ impl Leases {
         self.periods.silent_after = Some(span);
     }
 
-    /// What was reported is forgotten: silence will be reported anew.
-    pub(crate) fn report_anew(&mut self, id: LeaseId) {
+    /// What was reported is forgotten, and when each was heard has been told: silence that begins
+    /// later will be reported.
+    pub(crate) fn report_anew(&mut self, now: Time, id: LeaseId) {
+        let after = self.periods.silent_after;
         if let Some(lease) = self.table.get_mut(id.0) {
-            lease.silent = false;
+            lease.silent = after.is_some_and(|it| now.since(lease.heard) > it);
         }
         self.arm(id);
     }

@@ -32,6 +32,17 @@ struct Seat {
     covered: bool,
 }
 
+impl Seat {
+    /// Whether it is of a later connect than a claim that is told so long after its connect.
+    fn is_later_than(&self, claim: Claim, connected: Time, ago: Span) -> bool {
+        if self.claim.node == claim.node {
+            return self.claim.seat > claim.seat;
+        }
+        // Where two are of one moment, the one that was told late does not unseat the other.
+        self.connected > connected || (self.connected == connected && ago != Span::ZERO)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeRow {
     renewed: Time,
@@ -166,26 +177,23 @@ impl MemoryStore {
         }
         // The extra wait is for nodes that cannot see to it themselves any more (rule 2).
         let ends = self.settings.ttl + self.settings.expiry_grace;
-        if seat.covered {
-            // Each covered session was heard within the beat before the node's lease was renewed.
-            self.renewed(seat) + ends - self.settings.beat
-        } else {
-            seat.heard + ends
-        }
+        if seat.covered { self.renewed(seat) + ends - self.covers() } else { seat.heard + ends }
     }
 
     fn renewed(&self, seat: &Seat) -> Time {
         self.nodes.get(&seat.claim.node).map_or(seat.heard, |it| it.renewed.max(seat.heard))
     }
 
-    /// Never later than it was: of a covered session it is only known that it was heard within the
-    /// beat before its node's last renewal.
+    /// Each covered session was heard within so long before its node's lease was renewed: silence of
+    /// a beat is noticed by the next sweep.
+    fn covers(&self) -> Span {
+        self.settings.beat + self.settings.sweep
+    }
+
+    /// Never later than it was: of a covered session it is only known that it was heard shortly
+    /// before its node's last renewal.
     fn heard_of(&self, seat: &Seat) -> Time {
-        if seat.covered {
-            seat.heard.max(self.renewed(seat) - self.settings.beat)
-        } else {
-            seat.heard
-        }
+        if seat.covered { seat.heard.max(self.renewed(seat) - self.covers()) } else { seat.heard }
     }
 
     fn wrote(&mut self, now: Time, user: &Arc<str>) {
@@ -296,11 +304,7 @@ impl MemoryStore {
         let user = self.directory.find(&name.user);
         let present = user.and_then(|it| self.directory.session(it, &name.session));
         let before = present.and_then(|it| self.seats.get(&it).copied());
-        // Where two claims are of one moment, the one that was told late does not unseat the other.
-        let late = u64::from(register.connected_ago != Span::ZERO);
-        if before.is_some_and(|it| {
-            it.claim != claim && it.connected.as_millis() + late > connected.as_millis()
-        }) {
+        if before.is_some_and(|it| it.is_later_than(claim, connected, register.connected_ago)) {
             return HeldBy::Another;
         }
         if present.is_none()
@@ -339,7 +343,9 @@ impl MemoryStore {
                 heard: now - register.heard_ago,
                 passive: register.passive,
                 lingers_until: register.lingers_for.map(|it| now + it),
-                covered: self.thin && register.lingers_for.is_none(),
+                covered: self.thin
+                    && register.lingers_for.is_none()
+                    && register.heard_ago <= self.settings.beat,
             },
         );
         self.index(session);
@@ -391,7 +397,7 @@ impl MemoryStore {
             self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, session)| *session).collect();
         for (node, sessions) in &self.covered {
             let renewed = self.nodes.get(node).map_or(Time::ZERO, |it| it.renewed);
-            if renewed + self.settings.ttl - self.settings.beat <= now {
+            if renewed + self.settings.ttl - self.covers() <= now {
                 // The node has died. Sessions that are not due yet stay.
                 ended.extend(
                     sessions.iter().filter(|it| {

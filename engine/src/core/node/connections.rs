@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use greendot_protocol::limits::SESSION_BYTES;
-use greendot_protocol::{CloseCode, ErrorCode, ModeChoice, Span, Time};
+use greendot_protocol::{CloseCode, ErrorCode, Mode, ModeChoice, Revision, Span, Time};
 
 use super::{Ending, Node, Output, Refusal};
 use crate::core::directory::{Joining, SessionId, UserId};
@@ -112,6 +112,12 @@ impl Node {
                 return Err(Refusal::new(CloseCode::Full));
             }
         }
+        if let Some(user) = known.filter(|_| self.shared.is_some())
+            && self.directory.ids_of(user).next().is_none()
+        {
+            // Since its last session left, nobody has told this node what the user chose.
+            self.directory.adopt_mode(user, Mode::Auto, Revision(0));
+        }
         let connected = self.directory.connect(
             now,
             &Joining {
@@ -159,7 +165,8 @@ impl Node {
             self.seat_connects(now, lease, connect.report.idle, connect.report.mode);
         }
         self.publish(now, connected.user, connected.change);
-        if connected.mode_changed {
+        if connected.mode_changed && alone {
+            // The shared store weighs it, and says so.
             self.tell_mode(connected.user, Some(conn));
         }
         Ok(conn)

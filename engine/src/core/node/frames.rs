@@ -95,9 +95,10 @@ impl Node {
     }
 
     fn touch(&mut self, now: Time, lease: LeaseId) {
+        let late = self.leases.get(lease).is_some_and(|it| self.leases.deadline(it) <= now);
         let silence = self.leases.touch(now, lease);
         if self.shared.is_some() {
-            self.seat_heard(now, lease, silence);
+            self.seat_heard(now, lease, silence, late);
         }
     }
 

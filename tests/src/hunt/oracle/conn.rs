@@ -51,6 +51,8 @@ pub(super) struct Watch {
     /// The last word; none before the snapshot.
     pub(super) shown: Option<Shown>,
     pub(super) version: u32,
+    /// When the node read it.
+    pub(super) read: u64,
     /// Since when the rules want another one.
     pub(super) wrong_since: Option<u64>,
 }
@@ -62,11 +64,20 @@ pub(super) struct Shown {
     pub(super) note: String,
 }
 
+/// What a frame says of a user.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub(super) user: usize,
+    pub(super) shown: Shown,
+    /// When the node read the watch that it answers.
+    pub(super) watched: u64,
+}
+
 /// A frame on the way to a client.
 #[derive(Clone, Debug)]
 pub(super) enum Parcel {
     /// What it says of users.
-    Words(Vec<(usize, Shown)>),
+    Words(Vec<Word>),
     /// The answer to a beat.
     Answer(u8),
     /// The welcome.

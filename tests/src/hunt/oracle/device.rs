@@ -64,8 +64,9 @@ pub(super) struct Interest {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Word {
     pub(super) shown: Option<Shown>,
-    /// The row may have been let go meanwhile: showing nothing yet is right too.
-    pub(super) loose: bool,
+    /// When the row may have been let go and begun anew: until that watch is answered, showing
+    /// nothing yet is right too.
+    pub(super) loose: Option<u64>,
     /// Since when what is shown is not what a right engine would show.
     pub(super) wrong_since: Option<u64>,
 }

@@ -24,10 +24,13 @@ impl Oracle<'_> {
         }
         match parcel {
             Parcel::Words(words) => {
-                for (user, shown) in words {
-                    let word = device.word(user);
-                    word.shown = Some(shown);
-                    word.loose = false;
+                for said in words {
+                    let word = device.word(said.user);
+                    word.shown = Some(said.shown);
+                    // What answers a watch of before is no longer of interest, or is again.
+                    if word.loose.is_some_and(|it| said.watched > it) {
+                        word.loose = None;
+                    }
                 }
             }
             Parcel::Answer(number) => {

@@ -176,7 +176,7 @@ impl Oracle<'_> {
     fn watch(&mut self, conn: usize, number: u32, name: &str) -> u64 {
         let user = self.user(name);
         self.serial += 1;
-        let serial = self.serial;
+        let (now, serial) = (self.now, self.serial);
         let row = &mut self.conns[conn];
         let own = row.user == Some(user);
         row.watches.retain(|it| it.number != number);
@@ -187,6 +187,7 @@ impl Oracle<'_> {
             own,
             shown: None,
             version: 0,
+            read: now,
             wrong_since: None,
         });
         serial
@@ -256,6 +257,7 @@ impl Oracle<'_> {
             awaited: false,
             certain_from: if heard { now } else { u64::MAX },
             orphan: false,
+            maybe_over: false,
             told_leaving: false,
         };
         self.users[user].sessions.retain(|it| it.name != hello.session);

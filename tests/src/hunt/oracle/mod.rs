@@ -56,6 +56,8 @@ pub struct Oracle<'a> {
     drained: Option<usize>,
     /// Whether a node was ever kept from telling its application in order.
     disordered: bool,
+    /// Whether words of an epoch that is over may come late.
+    mixed: bool,
     /// When time alone changes something about the nodes next.
     next_settling: u64,
     /// When something that is wrong now will have been wrong for too long.
@@ -106,6 +108,7 @@ impl<'a> Oracle<'a> {
             turned: Vec::new(),
             drained: None,
             disordered: false,
+            mixed: false,
             next_settling: u64::MAX,
             alarm: u64::MAX,
             round: 0,
@@ -163,13 +166,10 @@ impl<'a> Oracle<'a> {
 
     /// The nodes are other than before.
     fn settle_nodes(&mut self) {
-        let had = |it: &Cluster| (0..it.nodes.len()).map(|node| it.is_settled(node)).collect();
-        let before: Vec<bool> = had(&self.cluster);
-        let settled = self.cluster.settle(self.now);
-        for (node, before) in before.into_iter().enumerate() {
-            if before && !self.cluster.is_settled(node) {
-                let sessions = self.users.iter_mut().flat_map(|it| &mut it.sessions);
-                sessions.filter(|it| it.node == node).for_each(|it| it.is_parted(&self.cluster));
+        let (settled, parted) = self.cluster.settle(self.now);
+        for node in parted {
+            for user in &mut self.users {
+                user.is_parted(self.now, node, &self.cluster);
             }
         }
         for &node in &settled {

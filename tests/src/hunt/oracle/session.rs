@@ -1,10 +1,11 @@
 //! A session, as far as the rules tell: from when it may have ended, by when it must have.
 
+use super::SLACK;
 use super::cluster::Cluster;
 use super::states::Flags;
 
 /// Batches of renewals go so often, in ms.
-const BATCH: u64 = 1_000;
+pub(super) const BATCH: u64 = 1_000;
 
 /// A time that is known as far as a frame that waited unread leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub(super) struct Session {
     pub(super) certain_from: u64,
     /// Its node is gone.
     pub(super) orphan: bool,
+    /// It may have been ended elsewhere before its node could tell that it lingers.
+    pub(super) maybe_over: bool,
     /// Whether its node could tell anybody that it leaves.
     pub(super) told_leaving: bool,
 }
@@ -77,6 +80,9 @@ impl Session {
             Leaving::No | Leaving::Expired(_) => lease + periods.expiry_grace,
             Leaving::Gone(at, _) => at,
         };
+        if self.maybe_over && self.leaving != Leaving::No {
+            return 0;
+        }
         let alone = cluster.nodes.len() == 1;
         if !self.orphan && (alone || cluster.is_settled(self.node)) {
             return ends;
@@ -101,11 +107,18 @@ impl Session {
         let lease = self.heard.read + periods.ttl;
         let swept = |due| cluster.swept(due, self.node);
         let ends = match self.leaving {
-            // Its node has taken the word with it: the lease is all that is left (rule 10).
-            Leaving::Lingers(..) | Leaving::Gone(..) if self.orphan && !self.told_leaving => {
+            // Its node has taken the word with it, or keeps it: the lease is all that is left to the
+            // others (rule 10).
+            Leaving::Lingers(..) | Leaving::Gone(..)
+                if !self.told_leaving && (self.orphan || !cluster.is_settled(self.node)) =>
+            {
                 swept(lease + periods.expiry_grace)
             }
-            Leaving::Lingers(since, _) => swept(lease.min(since.read + periods.grace)),
+            // It may have been over when its node, having stood still, read that it leaves.
+            Leaving::Lingers(since, _) => {
+                let read = since.read + 2 * periods.sweep + SLACK;
+                swept(lease.min(since.read + periods.grace)).max(read)
+            }
             Leaving::Gone(at, _) => swept(at),
             Leaving::No | Leaving::Expired(_) if periods.expiry_grace == 0 => swept(lease),
             _ => {
@@ -113,7 +126,7 @@ impl Session {
                 swept(extra.max(swept(lease).min(extra + periods.sweep)))
             }
         };
-        ends.max(cluster.spared_until((!self.orphan).then_some(self.node)))
+        ends.max(cluster.spared_until(self.node, self.orphan))
     }
 
     /// When the person has been away for long enough, if that is looked for.
@@ -200,6 +213,7 @@ impl Session {
 
     /// Its node knows how things stand, and everybody knows what it holds.
     pub(super) fn settle(&mut self, now: u64) {
+        self.maybe_over = self.leaving != Leaving::No && !self.told_leaving;
         self.known = self.heard.arrived;
         self.told_leaving = true;
         self.vague = Flags::NONE;

@@ -2,8 +2,9 @@
 
 use greendot_protocol::{Mode, ModeChoice, State};
 
+use super::SLACK;
 use super::cluster::Cluster;
-use super::session::Session;
+use super::session::{BATCH, Session};
 use super::states::States;
 
 /// A user, as far as what crossed the edges tells.
@@ -18,6 +19,8 @@ pub(super) struct User {
     revision: u32,
     /// Whether the mode was chosen since the store was last lost.
     chosen: bool,
+    /// When that was.
+    chosen_at: Option<u64>,
     /// Whether the store was lost since the mode was chosen.
     lost: bool,
     /// The notes so far, each with when it began to be the one.
@@ -62,6 +65,13 @@ impl Seen {
         self.least = Some((now, at));
     }
 
+    /// What was heard since the last batch of renewals is known to nobody.
+    fn lose_last_batch(&mut self, now: u64) {
+        if let Some((since, _)) = self.least.filter(|it| it.0 + BATCH >= now) {
+            self.least = self.least_before.map(|it| (since, it));
+        }
+    }
+
     /// At least, as a node knows that may have heard of it `before` this very moment only.
     pub(super) fn least(&self, now: u64, before: bool) -> Option<u64> {
         match self.least {
@@ -82,6 +92,7 @@ impl User {
             put_right_by: None,
             revision: 0,
             chosen: false,
+            chosen_at: None,
             lost: false,
             notes: vec![(0, String::new())],
             revoked: false,
@@ -100,14 +111,18 @@ impl User {
 
     /// The store is lost; what nodes hold of the user they register anew.
     pub(super) fn lose(&mut self, now: u64, cluster: &Cluster) {
-        (self.chosen, self.lost) = (false, true);
-        if self.mode != Mode::Auto {
-            self.other_modes.push(Mode::Auto);
+        // A choice that waits at a node is told to the new store.
+        let waits = self.put_right_by.is_some_and(|it| cluster.nodes[it].up);
+        (self.chosen, self.lost) = (waits, true);
+        if !waits {
             // A node learns the mode when the store takes a session of the user from it.
-            let up = |it: &&Session| {
-                !it.orphan && cluster.nodes[it.node].up && it.is_certain(now, cluster)
+            let knows = |it: &&Session| {
+                !it.orphan && cluster.is_settled(it.node) && it.is_certain(now, cluster)
             };
-            self.put_right_by = self.sessions.iter().find(up).map(|it| it.node);
+            self.put_right_by = self.sessions.iter().find(knows).map(|it| it.node);
+        }
+        if self.mode != Mode::Auto || waits {
+            self.other_modes.push(Mode::Auto);
         }
         if self.put_right_by.is_none() {
             self.revision = 0;
@@ -118,6 +133,18 @@ impl User {
         self.notes.push((now, String::new()));
         for session in &mut self.sessions {
             session.certain_from = u64::MAX;
+        }
+    }
+
+    /// A node can tell the others nothing from now on.
+    pub(super) fn is_parted(&mut self, now: u64, node: usize, cluster: &Cluster) {
+        let mut any = false;
+        for session in self.sessions.iter_mut().filter(|it| it.node == node) {
+            session.is_parted(cluster);
+            any = true;
+        }
+        if any && cluster.thin {
+            self.seen.lose_last_batch(now);
         }
     }
 
@@ -162,6 +189,9 @@ impl User {
             self.revision = self.revision.max(choice.revision.0) + 1;
             self.chosen = true;
             self.put_mode(now, choice.mode, by);
+        } else if !self.other_modes.is_empty() {
+            // A store that has lost it goes by what is repeated, until it is told better.
+            self.other_modes.push(choice.mode);
         } else if !self.chosen {
             let (told, known) = (choice.revision.0, self.revision);
             // What is repeated to a store that has lost it is known again.
@@ -190,16 +220,17 @@ impl User {
             self.seen.most = self.seen.most.max(self.seen.hidden);
         }
         self.mode = mode;
+        let chosen_at = self.chosen_at.replace(now);
         match by {
             None => {
                 self.other_modes.clear();
                 self.put_right_by = None;
             }
             Some(node) => {
-                // Two nodes that each have a choice to tell: no rule says which is the later.
-                let others = self.put_right_by.is_some_and(|it| it != node);
+                // Of two choices of one moment at two nodes, no rule says which is the later.
                 let stuck = !self.other_modes.is_empty() && self.put_right_by.is_none();
-                self.put_right_by = (!others && !stuck).then_some(node);
+                let tie = chosen_at.is_some_and(|it| now <= it + SLACK);
+                self.put_right_by = (!stuck && !tie).then_some(node);
                 self.other_modes.push(before);
             }
         }
@@ -219,9 +250,10 @@ impl User {
     }
 
     /// A node is gone: what it had to tell is lost, or is not; its sessions have no connections.
-    pub(super) fn lose_node(&mut self, node: usize) {
+    pub(super) fn lose_node(&mut self, now: u64, node: usize) {
         if self.put_right_by == Some(node) {
             self.put_right_by = None;
+            self.seen.most = self.seen.most.max(self.seen.hidden).max(Some(now));
         }
         for session in self.sessions.iter_mut().filter(|it| it.node == node) {
             (session.orphan, session.conn) = (true, None);

@@ -89,7 +89,7 @@ impl Oracle<'_> {
         if right.state == state && right.note == note {
             return Ok(());
         }
-        if state == State::Unknown && word.loose {
+        if state == State::Unknown && word.loose.is_some() {
             return Ok(());
         }
         if state == State::Unknown && right.state != State::Unknown {

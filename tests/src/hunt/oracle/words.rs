@@ -3,12 +3,12 @@
 use greendot_protocol::binary::decode_server;
 use greendot_protocol::{Entry, Epoch, Mode, ServerFrame, State};
 
-use super::conn::{Parcel, Shown};
+use super::conn::{Parcel, Shown, Word};
 use super::weigh::Said;
 use super::{Complaint, Found, Kind, Oracle, Place};
 
 /// What a frame says of users.
-type Words = Vec<(usize, Shown)>;
+type Words = Vec<Word>;
 
 impl Oracle<'_> {
     pub(super) fn sent(&mut self, conn: usize, bytes: &[u8]) -> Found {
@@ -117,7 +117,12 @@ impl Oracle<'_> {
             if entry.is_some() {
                 self.weigh_seen(conn, place, &said)?;
             }
-            words.push(self.show(conn, place, &said));
+            let serial = self.conns[conn].watches[place].serial;
+            let word = self.show(conn, place, &said);
+            // A watch that has an answer coming takes its client's word from that.
+            if !self.conns[conn].requests.iter().any(|it| it.1.contains(&serial)) {
+                words.push(word);
+            }
         }
         self.shifted = true;
         Ok(words)
@@ -162,13 +167,13 @@ impl Oracle<'_> {
     }
 
     /// Remembers what a watch was shown.
-    fn show(&mut self, conn: usize, place: usize, said: &Said<'_>) -> (usize, Shown) {
+    fn show(&mut self, conn: usize, place: usize, said: &Said<'_>) -> Word {
         let watch = &mut self.conns[conn].watches[place];
         let shown = Shown { state: said.state, note: said.note.to_owned() };
         watch.shown = Some(shown.clone());
         watch.version = said.version;
         watch.wrong_since = None;
-        (watch.user, shown)
+        Word { user: watch.user, shown, watched: watch.read }
     }
 
     pub(super) fn event_place(&self, conn: usize, user: usize) -> Place {

@@ -108,10 +108,16 @@ impl Node {
 
     /// The store answers again, perhaps without what it held.
     pub(super) fn come_back(&mut self, now: Time, lost_data: bool) {
+        // Then the store was in reach: the others have had their word about sessions whose lease ran
+        // out meanwhile. What still waits for them here is read before they end.
+        let late = now.since(self.sweep_at) > self.stall();
         let Some(shared) = self.shared.as_mut() else { return };
         let was_lost = shared.reach == Reach::Lost;
+        let stood_still = late && !was_lost;
         shared.reach = Reach::Back(Some(if lost_data { now + REFRESH_AFTER } else { now }));
-        shared.spared_until = now + self.settings.ttl;
+        if !stood_still {
+            shared.spared_until = now + self.settings.ttl;
+        }
         let mut words = std::mem::take(&mut shared.unsaid);
         words.sort_by_key(Word::rank);
         let ended = words.split_off(words.partition_point(|it| !matches!(it, Word::Ended(..))));
@@ -126,8 +132,14 @@ impl Node {
             self.submit(now, word.request(now), Then::Nothing);
         }
         for (_, lease) in leases {
-            self.register(now, lease);
-            self.leases.report_anew(lease);
+            let over = self
+                .leases
+                .get(lease)
+                .is_none_or(|it| it.lingers_until.is_none() && self.leases.deadline(it) <= now);
+            if !(over && stood_still) {
+                self.register(now, lease);
+            }
+            self.leases.report_anew(now, lease);
         }
         if lost_data {
             self.watches.begin_epoch();

@@ -87,8 +87,8 @@ impl Node {
             Notice::Ended { seat } => {
                 let Some(lease) = self.seat(*seat) else { return };
                 let Some(row) = self.leases.get(lease) else { return };
-                let ends = row.lingers_until.unwrap_or_else(|| self.leases.deadline(row));
-                if row.conn.is_some() && ends > now {
+                let stays = row.conn.is_some() && row.lingers_until.is_none();
+                if stays && self.leases.deadline(row) > now {
                     // It has been heard here since: the store did not know. It goes on.
                     self.register(now, lease);
                 } else {

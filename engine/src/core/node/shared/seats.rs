@@ -90,13 +90,19 @@ impl Node {
         }
     }
 
-    /// A sign of life has been taken, after a silence of this length if that was reported.
+    /// A sign of life has been taken, after a silence of this length if that was reported; `late` if
+    /// the lease had run out.
     pub(in crate::core::node) fn seat_heard(
         &mut self,
         now: Time,
         lease: LeaseId,
         silence: Option<Span>,
+        late: bool,
     ) {
+        if late {
+            // The lease had run out: it may be over elsewhere.
+            return self.register(now, lease);
+        }
         let Some(shared) = self.shared.as_mut() else { return };
         if shared.thin {
             let Some(silence) = silence else { return };
