@@ -140,7 +140,12 @@ impl Leases {
     pub(crate) fn touch(&mut self, now: Time, id: LeaseId) -> Option<Span> {
         let lease = self.table.get_mut(id.0)?;
         let before = std::mem::replace(&mut lease.heard, now);
-        std::mem::take(&mut lease.silent).then(|| now.since(before))
+        let was_silent = std::mem::take(&mut lease.silent);
+        if was_silent {
+            // Its next silence may be due before anything that it was armed for.
+            self.arm(id);
+        }
+        was_silent.then(|| now.since(before))
     }
 
     /// From now on silence of this length is reported, once until the session is heard again.

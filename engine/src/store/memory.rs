@@ -17,6 +17,9 @@ use crate::core::directory::{Change, Directory, Joining, SessionId, UserId};
 /// once a second.
 const UNREACHED: Span = Span::from_millis(2_500);
 
+/// A node's beat that comes within so long of the one before: none was lost between them.
+const ON_TIME: Span = Span::from_millis(1_500);
+
 /// Sessions that one user may have at a time.
 const SESSIONS_OF_A_USER: usize = 256;
 
@@ -46,6 +49,8 @@ impl Seat {
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeRow {
     renewed: Time,
+    /// When its last beat came.
+    beaten: Time,
     /// When it last asked for anything.
     asked: Time,
     /// Its sessions are not swept before: it was cut off, and could not renew them.
@@ -478,6 +483,17 @@ impl MemoryStore {
         });
     }
 
+    /// The node covers nothing any more but what it registers from now on.
+    fn uncover(&mut self, node: NodeId) {
+        for session in self.covered.get(&node).cloned().unwrap_or_default() {
+            let heard = self.seats.get(&session).map(|it| self.heard_of(it));
+            self.reseat(session, |seat| {
+                seat.covered = false;
+                seat.heard = heard.unwrap_or(seat.heard);
+            });
+        }
+    }
+
     fn beat(
         &mut self,
         now: Time,
@@ -488,9 +504,14 @@ impl MemoryStore {
     ) {
         let ttl = self.settings.ttl;
         let Some(row) = self.nodes.get_mut(&node) else { return };
-        row.renewed = now;
+        // After a gap the node tells first what it holds: who was silent in it is not known yet.
+        if now.since(row.beaten) < ON_TIME {
+            row.renewed = now;
+        }
+        row.beaten = now;
         if away != Span::ZERO {
             row.spared_until = now + ttl;
+            self.uncover(node);
         }
         for it in silent {
             if let Some(session) = self.claimed(node, &it.name, it.seat) {

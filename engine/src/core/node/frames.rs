@@ -22,7 +22,8 @@ impl Node {
     /// (rule 4).
     pub fn handle_frame(&mut self, now: Time, conn: ConnId, frame: &ClientFrame<'_>) {
         let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) else { return };
-        self.sign_of_life(now, lease);
+        let leaves = matches!(frame, ClientFrame::Bye | ClientFrame::Closing);
+        self.sign_of_life(now, lease, leaves);
         match frame {
             ClientFrame::Hello(_) => self.end(now, lease, Ending::Code(CloseCode::BadFrame)),
             ClientFrame::Beat(beat) => self.on_beat(now, conn, lease, *beat),
@@ -68,7 +69,7 @@ impl Node {
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
         let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) else { return };
         if self.leases.get(lease).is_some_and(|it| it.lingers_until.is_none()) {
-            self.touch(now, lease);
+            self.touch(now, lease, false);
         }
     }
 
@@ -83,8 +84,8 @@ impl Node {
 
     /// The newest generation has been heard: its deadline moves, and one that lingered while its
     /// connection still stood lives on.
-    fn sign_of_life(&mut self, now: Time, lease: LeaseId) {
-        self.touch(now, lease);
+    fn sign_of_life(&mut self, now: Time, lease: LeaseId, leaves: bool) {
+        self.touch(now, lease, leaves);
         let Some(row) = self.leases.get_mut(lease) else { return };
         if row.lingers_until.take().is_some() {
             let session = row.session;
@@ -94,11 +95,12 @@ impl Node {
         }
     }
 
-    fn touch(&mut self, now: Time, lease: LeaseId) {
+    /// `leaves`: the sign of life is a farewell, which revives nothing that is over elsewhere.
+    fn touch(&mut self, now: Time, lease: LeaseId, leaves: bool) {
         let late = self.leases.get(lease).is_some_and(|it| self.leases.deadline(it) <= now);
         let silence = self.leases.touch(now, lease);
         if self.shared.is_some() {
-            self.seat_heard(now, lease, silence, late);
+            self.seat_heard(now, lease, silence, late && !leaves);
         }
     }
 

@@ -12,7 +12,7 @@ const ANSWER: u64 = 5_000;
 impl Oracle<'_> {
     /// A frame reaches a client core.
     pub(super) fn got(&mut self, conn: usize, lost: bool) {
-        let now = self.now;
+        let (now, latency) = (self.now, self.cluster.periods.latency);
         let Some(parcel) = self.conns[conn].on_the_way.pop_front() else { return };
         let Some(device) = self.conns[conn].device.filter(|_| !lost) else { return };
         let device = &mut self.devices[device];
@@ -28,7 +28,7 @@ impl Oracle<'_> {
                     let word = device.word(said.user);
                     word.shown = Some(said.shown);
                     // What answers a watch of before is no longer of interest, or is again.
-                    if word.loose.is_some_and(|it| said.watched > it) {
+                    if word.loose.is_some_and(|it| said.watched >= it + latency) {
                         word.loose = None;
                     }
                 }

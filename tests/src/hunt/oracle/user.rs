@@ -111,9 +111,9 @@ impl User {
 
     /// The store is lost; what nodes hold of the user they register anew.
     pub(super) fn lose(&mut self, now: u64, cluster: &Cluster) {
-        // A choice that waits at a node is told to the new store.
-        let waits = self.put_right_by.is_some_and(|it| cluster.nodes[it].up);
-        (self.chosen, self.lost) = (waits, true);
+        // A choice that waits at a node is told to the new store, if it was not told to the old one.
+        let waits = self.put_right_by.take().is_some_and(|it| cluster.nodes[it].up);
+        (self.chosen, self.lost) = (false, true);
         if !waits {
             // A node learns the mode when the store takes a session of the user from it.
             let knows = |it: &&Session| {

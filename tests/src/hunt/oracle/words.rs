@@ -118,11 +118,12 @@ impl Oracle<'_> {
                 self.weigh_seen(conn, place, &said)?;
             }
             let serial = self.conns[conn].watches[place].serial;
-            let word = self.show(conn, place, &said);
-            // A watch that has an answer coming takes its client's word from that.
-            if !self.conns[conn].requests.iter().any(|it| it.1.contains(&serial)) {
-                words.push(word);
+            let mut word = self.show(conn, place, &said);
+            if self.conns[conn].requests.iter().any(|it| it.1.contains(&serial)) {
+                // Its own answer is still to come: until then the client may go by this or not.
+                word.watched = 0;
             }
+            words.push(word);
         }
         self.shifted = true;
         Ok(words)

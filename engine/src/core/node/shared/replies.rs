@@ -92,7 +92,8 @@ impl Node {
                     // It has been heard here since: the store did not know. It goes on.
                     self.register(now, lease);
                 } else {
-                    self.lose_seat(now, *seat, CloseCode::Ended);
+                    // Told back: it may have been registered again while this was on its way.
+                    self.end(now, lease, Ending::Code(CloseCode::Ended));
                 }
             }
             Notice::Mode { seat, mode, revision } => {
