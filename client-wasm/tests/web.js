@@ -20,6 +20,7 @@ class FakeSocket {
     this.sent.push(bytes.slice());
   }
   close(code) {
+    if (code !== 1000 && !(code >= 3000 && code <= 4999)) throw new DOMException("a reserved code", "InvalidAccessError");
     this.closedWith = code;
     this.readyState = 2;
   }
@@ -76,7 +77,7 @@ export function makeHost() {
     if (at >= 0) hooks.splice(at, 1)[0].call();
   };
   const host = { log, hooks, urlOfNode: "ws://node" };
-  for (const name of ["needToken", "changed", "link", "stale", "mode", "error", "ticket"]) {
+  for (const name of ["needToken", "changed", "link", "stale", "mode", "error", "beacon"]) {
     host[name] = (...args) => told(name, args);
   }
   host.url = node => (host.urlOfNode === "bad" ? "bad" : `${host.urlOfNode}${node}`);

@@ -348,13 +348,13 @@ async fn beats_go_out_on_the_real_clock_and_their_answers_keep_the_link() {
 fn a_wall_clock_that_jumps_ahead_only_makes_it_ask() {
     let page = Page::live();
     jump(3_600_000.0);
-    page.client.input();
+    page.client.input(false);
     assert_eq!(page.log(), ["stale true"]);
     assert_eq!(sent().last().map(String::as_str), Some("beat"));
     say(&ServerFrame::BeatAnswer(1));
     assert_eq!(page.log(), ["stale false"]);
     jump(0.0);
-    page.client.input();
+    page.client.input(false);
     assert_eq!(page.log(), [""; 0], "a jump back is no sleep");
 }
 
@@ -433,7 +433,7 @@ fn a_host_that_throws_loses_nothing() {
     });
     let caught = catch(&Closure::<dyn Fn()>::new(|| ends(last(), 1006)));
     assert!(thrown.get() && caught);
-    page.client.input();
+    page.client.input(false);
     assert!(page.log().iter().any(|it| it.starts_with("link 2 1006 ")));
     page.client.connect();
     page.client.token(2, "t2");

@@ -9,10 +9,10 @@ export const GRACE = 3_000;
 export const TTL = 12_000;
 
 /** How long anything may take at most; a condition that holds ends the wait at once. */
-const PATIENCE = 60_000;
+export const PATIENCE = 60_000;
 
 /** Chromium for machines: no sandbox in containers, and no calls home. */
-const FLAGS = [
+export const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -40,9 +40,18 @@ export class Server {
 
   /** As a power cut would: nobody is told. */
   async kill() {
+    await this.#end("SIGKILL");
+  }
+
+  /** As a deploy does: everybody is told, with `drain`. */
+  async drain() {
+    await this.#end("SIGTERM");
+  }
+
+  async #end(signal) {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
+    this.#child.kill(signal);
     await ended;
   }
 }
@@ -156,7 +165,7 @@ export class Person {
  * Runs in each page: writes down every state that a contact's element takes. A change that lasted for one frame is in it
  * as surely as one that stays.
  */
-function keepLog() {
+export function keepLog() {
   const log = [];
   globalThis.greendotLog = log;
   const last = new Map();

@@ -9,7 +9,7 @@ import { bindPage, pageNow } from "./page.js";
 import { Parts } from "./parts.js";
 import { randomWords } from "./random.js";
 import { Rows } from "./rows.js";
-import { claimSession, releaseSession } from "./session.js";
+import { claimSession, releaseSession, renewSession } from "./session.js";
 import type { Link, Mode, Presence, Stop, View } from "./types.js";
 
 /**
@@ -30,6 +30,7 @@ export class Client implements Presence {
   #engine: Engine | undefined;
   #loading = false;
   #session: string | undefined;
+  #renewed = false;
   #mode: Mode = "auto";
   #modeChosen = false;
   #note: string | undefined;
@@ -110,7 +111,7 @@ export class Client implements Presence {
     // Another client of this page has the id now, and a wasm client keeps the one it was made with.
     if (session !== this.#session && this.#engine !== undefined) this.#detach();
     this.#session = session;
-    this.#unbind = bindPage({ page: event => this.#page(event), input: () => this.#engine?.input() });
+    this.#unbind = bindPage({ page: event => this.#page(event), input: elsewhere => this.#engine?.input(elsewhere) });
     // What may have happened to the page while nobody listened.
     for (const event of pageNow()) this.#engine?.page(event);
   }
@@ -161,6 +162,22 @@ export class Client implements Presence {
     // A wasm file that did not come for want of a network may come now.
     const better = event === PAGE.online || event === PAGE.visible || event === PAGE.back;
     if (better && this.#link.now.why === "load_failed") this.connect();
+  }
+
+  /**
+   * Another page goes by this one's id, as after a duplication that storage did not show: this one takes another id. Once,
+   * because a fresh one is nobody else's.
+   */
+  #linkTold(link: Omit<Link, "stale">): void {
+    const { session } = this.#settings;
+    if (link.why !== "replaced" || session !== undefined || this.#session === undefined || this.#renewed) {
+      this.#linkIs(link);
+      return;
+    }
+    this.#renewed = true;
+    this.#session = renewSession(this.#session);
+    this.#detach();
+    this.connect();
   }
 
   #linkIs(link: Omit<Link, "stale">): void {
@@ -229,14 +246,21 @@ export class Client implements Presence {
       changed: (part, row) => tell(it => it.#parts.changed(part, row)),
       // Changes are told in a microtask, which comes after the whole batch in any case.
       flushed: () => {},
-      link: (state, code, retryMs) => tell(it => it.#linkIs(linkOf(state, code, retryMs))),
+      link: (state, code, retryMs) => tell(it => it.#linkTold(linkOf(state, code, retryMs))),
       stale: is => tell(it => it.#staleIs(is)),
       mode: mode => tell(it => it.#modeIs(MODES[mode] ?? "auto")),
       error: (code, about, text) => tell(it => it.#refused(code, about, text)),
-      // For a beacon when the page goes; the closing frame does it meanwhile.
-      ticket: () => {},
+      beacon: (node, ticket) => sendClosing(nodes[node] ?? "", ticket),
     };
   }
+}
+
+/** Tells a node that this page goes, over a connection of its own. */
+function sendClosing(node: string, ticket: string): void {
+  const url = new URL(node);
+  url.protocol = url.protocol.replace("ws", "http");
+  url.pathname = url.pathname.replace(/\/*$/, "/closing");
+  globalThis.navigator?.sendBeacon?.(url, ticket);
 }
 
 /** Errors whose number is a row's. */

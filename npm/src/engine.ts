@@ -10,7 +10,8 @@ export interface Engine {
   setMode(mode: number): void;
   setNote(note: string): void;
   page(event: PageEvent): void;
-  input(): void;
+  /** `elsewhere`: in another page of this browser. */
+  input(elsewhere: boolean): void;
   token(dial: number, token: string): void;
   tokenFailed(dial: number, notAllowed: boolean): void;
   state(row: number): number;
@@ -29,7 +30,8 @@ export interface Host {
   stale(is: boolean): void;
   mode(mode: number): void;
   error(code: number, about: number, text: string): void;
-  ticket(ticket: string): void;
+  /** Say `closing` to this node by a beacon. */
+  beacon(node: number, ticket: string): void;
 }
 
 /** The wasm class. `idleAfterSecs`: -1 leaves it to the server, 0 is never. The seeds are random 32-bit numbers. */

@@ -4,8 +4,8 @@ import type { Stop } from "./types.js";
 /** What the page tells. */
 export interface PageHooks {
   page(event: PageEvent): void;
-  /** The person touched the page; called at most once a second. */
-  input(): void;
+  /** The person touched this page, or another one of this browser; called at most once a second by each. */
+  input(elsewhere: boolean): void;
 }
 
 /** Input within this time of the last one told says nothing new. After a longer pause the first is told at once. */
@@ -28,6 +28,17 @@ export function bindPage(hooks: PageHooks): Stop {
     target.addEventListener(type, heard, { signal, capture: true, passive: true });
   const tell = (event: PageEvent) => () => hooks.page(event);
 
+  // Pages of this browser tell each other of input. A page that is frozen or left says and hears nothing: an open channel
+  // would keep it out of the back/forward cache, and what had waited in it would be old.
+  let channel: BroadcastChannel | undefined;
+  const talk = () => {
+    channel ??= openChannel(() => hooks.input(true));
+  };
+  const hush = () => {
+    channel?.close();
+    channel = undefined;
+  };
+
   // Node is no event target.
   if (typeof addEventListener === "function") {
     on(globalThis, "offline", tell(PAGE.offline));
@@ -39,11 +50,32 @@ export function bindPage(hooks: PageHooks): Stop {
     on(document, "resume", tell(PAGE.resumed));
     on(window, "pagehide", tell(PAGE.left));
     on(window, "pageshow", event => (event as PageTransitionEvent).persisted && hooks.page(PAGE.back));
+    for (const type of ["freeze", "pagehide"]) on(window, type, hush);
+    for (const type of ["resume", "pageshow"]) on(window, type, talk);
     // Captured, so that a handler of the app that stops an event does not make the person look idle.
-    const input = throttled(() => hooks.input());
+    const input = throttled(() => {
+      hooks.input(false);
+      talk();
+      channel?.postMessage(0);
+    });
     for (const type of INPUT_EVENTS) on(window, type, input);
+    talk();
   }
-  return () => ends.abort();
+  return () => {
+    ends.abort();
+    hush();
+  };
+}
+
+/** Where there is none (an older browser, storage that is forbidden), each page counts its own input. */
+function openChannel(heard: () => void): BroadcastChannel | undefined {
+  try {
+    const channel = new BroadcastChannel("greendot");
+    channel.onmessage = heard;
+    return channel;
+  } catch {
+    return undefined;
+  }
 }
 
 /** How it is with the page now, as far as it can be told. */

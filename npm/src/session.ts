@@ -1,7 +1,15 @@
 import { randomWords } from "./random.js";
 
-/** Where a tab keeps its id. `sessionStorage` belongs to one tab and survives its reloads: just what a session is. */
+/**
+ * Where a tab keeps its id. `sessionStorage` belongs to one tab and survives its reloads: just what a session is. But a
+ * tab that is duplicated, or opened by a script, begins with a copy of it. So a page that leaves says so behind its id;
+ * an id that is found without that word is in use elsewhere, or its page died without a word. Then a fresh one is taken.
+ */
 const KEY = "greendot.session";
+const LEFT = "!";
+
+/** The id of this page's tab, once it was asked for. */
+let tab: string | undefined;
 
 /** Ids that open clients of this page go by: two of them under one id would push each other out for ever. */
 const taken = new Set<string>();
@@ -21,14 +29,27 @@ export function releaseSession(id: string): void {
   taken.delete(id);
 }
 
+/** A fresh id in place of one that another page turned out to go by. */
+export function renewSession(id: string): string {
+  taken.delete(id);
+  const fresh = randomId();
+  if (tab === id) write((tab = fresh));
+  taken.add(fresh);
+  return fresh;
+}
+
 function tabId(): string {
-  const stored = read();
-  if (stored === undefined) {
-    const id = randomId();
-    write(id);
-    return id;
+  if (tab === undefined) {
+    const stored = read();
+    const id = stored?.endsWith(LEFT) ? stored.slice(0, -1) : randomId();
+    write((tab = id));
+    // For as long as the page is there: a closed client may open again.
+    if (typeof document !== "undefined") {
+      addEventListener("pagehide", () => write(tab + LEFT));
+      addEventListener("pageshow", () => write(tab ?? id));
+    }
   }
-  return free(stored) ?? randomId();
+  return free(tab) ?? randomId();
 }
 
 function free(id: string | undefined): string | undefined {

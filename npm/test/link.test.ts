@@ -54,7 +54,7 @@ describe("the link", () => {
   });
 
   test("stops, and says why by name", async () => {
-    const { client, engine } = await openLive();
+    const { client, engine } = await openLive({ session: "kitchen-screen" });
     engine.stop(4409);
     expect(client.link).toEqual({ state: "stopped", stale: true, why: "replaced" });
     engine.stop(4410);

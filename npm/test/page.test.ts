@@ -145,3 +145,78 @@ describe("input", () => {
     expect(engine.calls.at(-1)).toBe("input");
   });
 });
+
+describe("the tabs of a browser", () => {
+  /** Channels that deliver at once; a closed one is gone. */
+  class Channel {
+    static open = new Set<Channel>();
+    onmessage: (() => void) | undefined;
+
+    constructor() {
+      Channel.open.add(this);
+    }
+
+    postMessage(): void {
+      for (const channel of Channel.open) if (channel !== this) channel.onmessage?.();
+    }
+
+    close(): void {
+      Channel.open.delete(this);
+    }
+  }
+
+  beforeEach(() => {
+    Channel.open.clear();
+    vi.stubGlobal("BroadcastChannel", Channel);
+  });
+  afterEach(() => vi.unstubAllGlobals());
+
+  test("tell each other of input, each at most once a second", () => {
+    unbind = bindPage(hooks);
+    const other = new Channel();
+    const heard = vi.fn();
+    other.onmessage = heard;
+    for (let at = 10_000; at < 13_000; at += 10) touch("keydown", at);
+    expect(heard).toHaveBeenCalledTimes(3);
+    other.postMessage();
+    expect(hooks.input).toHaveBeenLastCalledWith(true);
+  });
+
+  test.each([
+    ["pagehide", "pageshow"],
+    ["freeze", "resume"],
+  ])("do not hear each other between %s and %s, and hold no channel", (gone, back) => {
+    unbind = bindPage(hooks);
+    expect(Channel.open.size).toBe(1);
+    const target = gone === "freeze" ? document : window;
+    target.dispatchEvent(new Event(gone, { bubbles: true }));
+    expect(Channel.open.size).toBe(0);
+    target.dispatchEvent(new Event(back, { bubbles: true }));
+    expect(Channel.open.size).toBe(1);
+  });
+
+  test("are left when the client is closed", async () => {
+    const { client } = await openLive();
+    client.close();
+    expect(Channel.open.size).toBe(0);
+  });
+
+  test("count for themselves where there is no channel", async () => {
+    vi.stubGlobal("BroadcastChannel", undefined);
+    const { engine } = await openLive();
+    touch("keydown", 10_000);
+    expect(engine.calls.at(-1)).toBe("input");
+  });
+});
+
+describe("the beacon", () => {
+  test("goes to the node's own address, beside the socket", async () => {
+    const sendBeacon = vi.fn();
+    Object.defineProperty(navigator, "sendBeacon", { value: sendBeacon, configurable: true });
+    const { engine } = await openLive({ url: "wss://chat.example/presence?room=1" });
+    engine.host.beacon(0, "a ticket");
+    expect(sendBeacon.mock.calls.map(([url, body]) => [String(url), body])).toEqual([
+      ["https://chat.example/presence/closing?room=1", "a ticket"],
+    ]);
+  });
+});

@@ -135,7 +135,7 @@ describe("the other hooks", () => {
       const { state, why } = useConnection();
       return <>{`${state} ${why ?? ""}`}</>;
     }
-    const { client, engine } = await openLive();
+    const { client, engine } = await openLive({ session: "kitchen-screen" });
     render(client, <Line />);
     expect(place.textContent).toBe("live ");
     await after(() => engine.stop(4409));

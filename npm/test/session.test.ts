@@ -1,33 +1,85 @@
 // @vitest-environment happy-dom
-import { beforeEach, describe, expect, test, vi } from "vitest";
-import { open, openLive, settled } from "./fake/client.js";
-import { FakeEngine } from "./fake/engine.js";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
-beforeEach(() => sessionStorage.clear());
+type Fake = typeof import("./fake/client.js") & typeof import("./fake/engine.js");
+
+/** The close code of a session that is open elsewhere. */
+const REPLACED = 4409;
+
+/** The modules of the page that is open now. */
+let page: Fake;
+
+/** A page is loaded: nothing of an earlier one is left but the storage. */
+async function load(): Promise<void> {
+  vi.resetModules();
+  page = { ...(await import("./fake/client.js")), ...(await import("./fake/engine.js")) };
+}
+
+function leave(): void {
+  window.dispatchEvent(new Event("pagehide"));
+}
+
+beforeEach(async () => {
+  sessionStorage.clear();
+  await load();
+});
+afterEach(() => vi.restoreAllMocks());
 
 async function sessionOf(options = {}): Promise<string> {
-  open(options);
-  await settled();
-  return FakeEngine.last.session;
+  page.open(options);
+  await page.settled();
+  return page.FakeEngine.last.session;
 }
 
 describe("the session id", () => {
   test("is random, long enough and within the limit", async () => {
-    const id = await sessionOf();
-    expect(id).toMatch(/^[0-9a-z]{28}$/);
+    expect(await sessionOf()).toMatch(/^[0-9a-z]{28}$/);
   });
 
   test("is kept over a reload", async () => {
-    const { client, engine } = await openLive();
-    client.close();
-    expect(await sessionOf()).toBe(engine.session);
+    const before = await sessionOf();
+    leave();
+    await load();
+    expect(await sessionOf()).toBe(before);
+  });
+
+  test("is kept over two reloads, the first of which came to no client", async () => {
+    const before = await sessionOf();
+    leave();
+    await load();
+    await load();
+    expect(await sessionOf()).toBe(before);
+  });
+
+  test("is another one in a duplicate, whose storage is a copy; each is then kept over reloads", async () => {
+    const first = await sessionOf();
+    const copy = sessionStorage.getItem("greendot.session");
+    await load();
+    const second = await sessionOf();
+    expect(second).not.toBe(first);
+    leave();
+    await load();
+    expect(await sessionOf()).toBe(second);
+    sessionStorage.setItem("greendot.session", `${copy}!`);
+    await load();
+    expect(await sessionOf()).toBe(first);
+  });
+
+  test("is in use again when the page comes back from the cache", async () => {
+    const first = await sessionOf();
+    leave();
+    window.dispatchEvent(Object.assign(new Event("pageshow"), { persisted: true }));
+    await load();
+    expect(await sessionOf()).not.toBe(first);
   });
 
   test("is another one for a second client in the same page, and the first keeps its own", async () => {
     const first = await sessionOf();
     const second = await sessionOf();
     expect(second).not.toBe(first);
-    expect(sessionStorage.getItem("greendot.session")).toBe(first);
+    leave();
+    await load();
+    expect(await sessionOf()).toBe(first);
   });
 
   test("is the app's own where it gives one", async () => {
@@ -43,27 +95,53 @@ describe("the session id", () => {
   });
 
   test("stays the client's when it connects again", async () => {
-    const { client, engine } = await openLive();
+    const { client, engine } = await page.openLive();
     client.close();
     client.connect();
-    expect(FakeEngine.last).toBe(engine);
+    expect(page.FakeEngine.last).toBe(engine);
   });
 
   test("is given up where another client has it by now: both stay connected", async () => {
-    const { client, engine } = await openLive();
+    const { client, engine } = await page.openLive();
     client.watch("ana", () => {});
     client.setMode("busy");
     client.watch("bo", () => {})();
     client.close();
     expect(await sessionOf()).toBe(engine.session);
     client.connect();
-    await settled();
-    const anew = FakeEngine.last;
+    await page.settled();
+    const anew = page.FakeEngine.last;
     expect(anew.session).not.toBe(engine.session);
     expect(anew.watched).toEqual(["ana"]);
     expect(anew.calls).toContain("setMode busy");
     anew.live();
     anew.arrive({ ana: "online" });
     expect(client.get("ana").state).toBe("online");
+  });
+});
+
+describe("replaced by another page that has the id after all", () => {
+  test("a page goes on under a fresh id, once", async () => {
+    const { client, engine } = await page.openLive();
+    client.watch("ana", () => {});
+    engine.stop(REPLACED);
+    await page.settled();
+    const anew = page.FakeEngine.last;
+    expect(anew.session).not.toBe(engine.session);
+    expect(anew.watched).toEqual(["ana"]);
+    anew.live();
+    expect(client.link.state).toBe("live");
+    anew.stop(REPLACED);
+    await page.settled();
+    expect(page.FakeEngine.last).toBe(anew);
+    expect(client.link).toMatchObject({ state: "stopped", why: "replaced" });
+  });
+
+  test("a page keeps an id that the app chose, and stops", async () => {
+    const { client, engine } = await page.openLive({ session: "kitchen-screen" });
+    engine.stop(REPLACED);
+    await page.settled();
+    expect(page.FakeEngine.last).toBe(engine);
+    expect(client.link).toMatchObject({ state: "stopped", why: "replaced" });
   });
 });

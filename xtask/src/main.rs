@@ -7,6 +7,7 @@
     reason = "a driver: it times its steps and waits for child processes"
 )]
 
+use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -76,38 +77,48 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
-
-    /// Run the wasm-bindgen command line, in the version that Cargo.lock names
-    #[command(hide = true, disable_help_flag = true)]
-    Bindgen {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<OsString>,
-    },
-
-    /// Run one compiled wasm test file, in Node or a browser; cargo calls this
-    #[command(hide = true, disable_help_flag = true)]
-    TestRunner {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<OsString>,
-    },
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Demo(args) => demo::run(&args),
-        Command::Test(args) => return test::run(&args),
-        Command::Pack => pack::run(),
-        Command::Size(args) => size::run(&args),
-        Command::Scenario { args } => simulator::run("scenario", args),
-        Command::Hunt { args } => simulator::run("hunt", args),
-        Command::Bindgen { args } => bindgen::bindgen(args),
-        Command::TestRunner { args } => bindgen::test_runner(args),
-    };
+    for_cargo(env::args_os().skip(1)).unwrap_or_else(|| match Cli::parse().command {
+        Command::Demo(args) => done(demo::run(&args)),
+        Command::Test(args) => test::run(&args),
+        Command::Pack => done(pack::run()),
+        Command::Size(args) => done(size::run(&args)),
+        Command::Scenario { args } => done(simulator::run("scenario", args)),
+        Command::Hunt { args } => done(simulator::run("hunt", args)),
+    })
+}
+
+/// The two that cargo and the other commands call. They are none of [`Command`]: what a person mistypes is never meant
+/// to be one of these.
+fn for_cargo(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let name = args.next()?;
+    // `bindgen`: the wasm-bindgen command line, in the version that Cargo.lock names.
+    if name == "bindgen" {
+        return Some(done(bindgen::bindgen(args)));
+    }
+    // `test-runner`: runs one compiled wasm test file, in Node or a browser.
+    (name == "test-runner").then(|| done(bindgen::test_runner(args)))
+}
+
+fn done(result: anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_commands_for_people_are_suggested() {
+        let refused = Cli::try_parse_from(["cargo xtask", "tset"]).err().unwrap().to_string();
+        assert!(refused.contains("'test'") && !refused.contains("runner"), "{refused}");
     }
 }

@@ -9,16 +9,42 @@ use anyhow::{Context as _, Result};
 use crate::paths;
 use crate::run::{Run, cargo, program};
 
-/// Builds one of the simulator's programs and gives the command that runs it where the person stands.
-fn built(name: &str) -> Result<Run> {
-    cargo("build -q --profile sim -p greendot-tests --bin").arg(name).quiet().run()?;
-    let path = paths::target().join("sim").join(name);
-    Ok(program(path.with_extension(std::env::consts::EXE_EXTENSION), "").here()?.quiet())
+/// One of the simulator's programs.
+struct Program {
+    name: &'static str,
+    path: PathBuf,
+}
+
+impl Program {
+    fn named(name: &'static str) -> Self {
+        let path = paths::target().join("sim").join(name);
+        Self { name, path: path.with_extension(std::env::consts::EXE_EXTENSION) }
+    }
+
+    /// Builds it in sight: the first time takes minutes.
+    fn build(&self) -> Result<()> {
+        cargo("build --profile sim -p greendot-tests --bin").arg(self.name).run()
+    }
+
+    /// Builds it in silence if there is little to build: what it prints is to stand alone.
+    fn refresh(&self) -> Result<()> {
+        if !self.path.exists() {
+            return self.build();
+        }
+        cargo("build -q --profile sim -p greendot-tests --bin").arg(self.name).quiet().run()
+    }
+
+    /// The command that runs it where the person stands.
+    fn command(self) -> Result<Run> {
+        Ok(program(self.path, "").here()?.quiet())
+    }
 }
 
 /// Becomes the program, so that its exit code is this command's.
-pub(crate) fn run(name: &str, args: Vec<OsString>) -> Result<()> {
-    args.into_iter().fold(built(name)?, Run::arg).replace()
+pub(crate) fn run(name: &'static str, args: Vec<OsString>) -> Result<()> {
+    let program = Program::named(name);
+    program.refresh()?;
+    args.into_iter().fold(program.command()?, Run::arg).replace()
 }
 
 /// Every scenario of the project, but for those of what is not built yet.
@@ -27,7 +53,10 @@ pub(crate) fn scenarios() -> Result<()> {
     let mut files = Vec::new();
     gather(&folder, &mut files)?;
     files.sort();
-    files.into_iter().fold(built("scenario")?, Run::arg).run()
+    let program = Program::named("scenario");
+    program.build()?;
+    println!("$ cargo xtask scenario tests/scenarios/… ({} files)", files.len());
+    files.into_iter().fold(program.command()?, Run::arg).run()
 }
 
 fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {

@@ -25,8 +25,9 @@ pub(crate) struct Args {
     json: Option<PathBuf>,
 }
 
-/// The entries that are measured, as package.json exports them.
-const ENTRIES: &[(&str, &str)] = &[("greendot", "."), ("greendot/react", "./react")];
+/// What is measured: pages that import these entries, as package.json exports them. A React page makes its client
+/// with the first.
+const PAGES: &[(&str, &[&str])] = &[("greendot", &["."]), ("greendot/react", &[".", "./react"])];
 
 /// One loaded thing, before and after compression.
 #[derive(Clone, Copy)]
@@ -36,7 +37,7 @@ struct Size {
     brotli: usize,
 }
 
-/// What a page loads that imports one entry.
+/// What a page loads that imports some entries.
 struct Page {
     entry: &'static str,
     wasm: Size,
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return wire::run(args.json.as_deref());
     }
     let pages = measure()?;
-    println!("\n{}", table(&pages));
+    println!("\n{}\ngreendot/react: a React page, which imports greendot, too", table(&pages));
     if let Some(file) = &args.json {
         let text = serde_json::to_string_pretty(&json(&pages))? + "\n";
         fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
@@ -60,20 +61,27 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 fn measure() -> Result<Vec<Page>> {
     npm::build()?;
     let wasm = Size::of(&fs::read(paths::wasm().join("client_bg.wasm"))?)?;
-    let page = |&(entry, export)| Ok(Page { entry, wasm, script: Size::of(&bundled(export)?)? });
-    ENTRIES.iter().map(page).collect()
+    let page = |&(entry, exports)| Ok(Page { entry, wasm, script: Size::of(&bundled(exports)?)? });
+    PAGES.iter().map(page).collect()
 }
 
-/// One entry with all it imports, minified for a page.
-fn bundled(export: &str) -> Result<Vec<u8>> {
+/// A page's script that uses all of these entries, minified.
+fn bundled(exports: &[&str]) -> Result<Vec<u8>> {
     let package = npm::package_json()?;
-    let entry = resolve(&package["exports"][export])
-        .with_context(|| format!("npm/package.json exports no {export:?} for browsers"))?;
-    let entry = entry.trim_start_matches("./");
-    let bundle = paths::scratch().join("size").join(entry);
+    let folder = paths::scratch().join("size");
+    fs::create_dir_all(&folder)?;
+    let mut imports = String::new();
+    for export in exports {
+        let entry = resolve(&package["exports"][export])
+            .with_context(|| format!("npm/package.json exports no {export:?} for browsers"))?;
+        imports += &format!("export * from {};\n", json!(paths::npm().join(entry)));
+    }
+    let page = folder.join(format!("page-{}.js", exports.len()));
+    fs::write(&page, imports)?;
+    let bundle = page.with_extension("min.js");
     let mut esbuild =
         npm_bin("esbuild", "--bundle --minify --format=esm --target=es2022 --log-level=warning")
-            .arg(paths::npm().join(entry))
+            .arg(&page)
             .arg(format!("--outfile={}", bundle.display()));
     for peer in package["peerDependencies"].as_object().into_iter().flatten() {
         esbuild = esbuild.arg(format!("--external:{}", peer.0));

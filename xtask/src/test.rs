@@ -31,14 +31,17 @@ enum Outcome {
 pub(crate) fn run(args: &Args) -> ExitCode {
     let steps: Vec<_> = STEPS.iter().filter(|step| args.selects(step)).collect();
     let mut outcomes = vec![Outcome::NotRun; steps.len()];
-    if let Err(error) = tools::ensure(steps.iter().flat_map(|step| step.tools).copied()) {
+    let start = Instant::now();
+    let found = tools::ensure(steps.iter().flat_map(|step| step.tools).copied());
+    let tools = start.elapsed();
+    if let Err(error) = found {
         println!("error: {error:#}");
         // Nothing could be checked: that counts as a failure of the first step.
         outcomes[0] = Outcome::Failed(Duration::ZERO);
     } else {
         run_each(&steps, &mut outcomes);
     }
-    println!("\n{}", summary(&steps, &outcomes));
+    println!("\n{}", summary(tools, &steps, &outcomes));
     ExitCode::from(u8::from(outcomes.iter().any(|outcome| !matches!(outcome, Outcome::Passed(_)))))
 }
 
@@ -76,9 +79,9 @@ fn run_each(steps: &[&Step], outcomes: &mut [Outcome]) {
 }
 
 /// The table, and below it the line that machines read.
-fn summary(steps: &[&Step], outcomes: &[Outcome]) -> String {
-    let mut rows: Vec<[String; 3]> = Vec::new();
-    let (mut passed, mut failed, mut total) = (0, 0, Duration::ZERO);
+fn summary(tools: Duration, steps: &[&Step], outcomes: &[Outcome]) -> String {
+    let mut rows: Vec<[String; 3]> = vec![["tools".into(), String::new(), duration(tools)]];
+    let (mut passed, mut failed, mut total) = (0, 0, tools);
     for (step, outcome) in steps.iter().zip(outcomes) {
         let (word, time) = match outcome {
             Outcome::Passed(time) => ("passed", Some(*time)),
@@ -119,8 +122,9 @@ mod tests {
         let steps = [&STEPS[0], &STEPS[1], &STEPS[2]];
         let second = Duration::from_secs(1);
         let outcomes = [Outcome::Passed(second), Outcome::Failed(second), Outcome::NotRun];
-        let text = summary(&steps, &outcomes);
+        let text = summary(Duration::from_secs(60), &steps, &outcomes);
         assert_eq!(text.lines().last(), Some("1 passed, 1 failed"));
-        assert!(text.contains("not run") && text.contains("2.0 s"), "{text}");
+        assert!(text.contains("not run") && text.contains("1 min 00 s"), "{text}");
+        assert!(text.contains("1 min 02 s"), "the time of all counts the tools: {text}");
     }
 }

@@ -81,9 +81,9 @@ impl Client {
         }
     }
 
-    /// The person touched the page.
-    pub fn input(&self) {
-        self.0.input(Input::Touch);
+    /// The person touched the page, or another one of this browser.
+    pub fn input(&self, elsewhere: bool) {
+        self.0.input(if elsewhere { Input::TouchElsewhere } else { Input::Touch });
     }
 
     /// The token that `needToken` asked for.

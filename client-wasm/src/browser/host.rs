@@ -41,7 +41,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub fn error(this: &Host, code: u32, about: u32, text: &str);
 
-    /// The right to say `closing` by a beacon.
+    /// Say `closing` to this node by a beacon.
     #[wasm_bindgen(method)]
-    pub fn ticket(this: &Host, ticket: &str);
+    pub fn beacon(this: &Host, node: u32, ticket: &str);
 }

@@ -34,7 +34,7 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub(super) fn send(this: &WebSocket, bytes: &[u8]);
 
-    /// Throws only for codes that are reserved; none of them is used.
+    /// Throws for codes that are reserved, 1006 among them, whatever has become of the socket.
     #[wasm_bindgen(method)]
     pub(super) fn close(this: &WebSocket, code: u16);
 

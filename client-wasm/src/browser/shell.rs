@@ -89,17 +89,15 @@ impl Shell {
             return;
         }
         let Some((dial, state)) = self.socket.state() else { return };
-        if state >= CLOSING {
-            let code = event.unchecked_ref::<Event>().code();
-            self.socket.close(code);
-            self.input(Input::Closed(dial, code));
-            return;
-        }
         let data = event.unchecked_ref::<Event>().data();
-        if data.is_undefined() {
-            self.input(Input::Opened(dial));
-        } else {
+        // A message first: it may have waited in a frozen page until behind it the socket had closed.
+        if !data.is_undefined() {
             self.heard(dial, &Uint8Array::new(&data));
+        } else if state >= CLOSING {
+            self.socket.forget();
+            self.input(Input::Closed(dial, event.unchecked_ref::<Event>().code()));
+        } else {
+            self.input(Input::Opened(dial));
         }
     }
 
@@ -159,7 +157,7 @@ impl Shell {
             }
             Output::Stale(is) => self.host.stale(is),
             Output::Mode(mode) => self.host.mode(mode as u32),
-            Output::Ticket(ticket) => self.host.ticket(&ticket),
+            Output::Beacon { node, ticket } => self.host.beacon(node, &ticket),
             Output::Error { code, about, text } => self.host.error(code as u32, about, &text),
         }
     }

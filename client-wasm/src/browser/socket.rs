@@ -38,10 +38,17 @@ impl Socket {
 
     /// Closes the connection, whatever it has come to, and hears no more of it.
     pub(super) fn close(&self, code: u16) {
-        if let Some((_, socket)) = self.0.take() {
-            hang(&socket, &JsValue::NULL);
+        if let Some(socket) = self.forget() {
             socket.close(code);
         }
+    }
+
+    /// Hears no more of the connection. One that has ended must not be closed with the code it ended
+    /// with: `close` throws for the codes that only a browser may give.
+    pub(super) fn forget(&self) -> Option<WebSocket> {
+        let (_, socket) = self.0.take()?;
+        hang(&socket, &JsValue::NULL);
+        Some(socket)
     }
 }
 

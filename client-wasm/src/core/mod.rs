@@ -15,7 +15,8 @@
 //! - the app: [`connect`](Client::connect), [`disconnect`](Client::disconnect),
 //!   [`sign_out`](Client::sign_out), [`subscribe`](Client::subscribe) and its opposites,
 //!   [`set_mode`](Client::set_mode), [`set_note`](Client::set_note);
-//! - the page: [`handle_page`](Client::handle_page), [`handle_input`](Client::handle_input);
+//! - the page: [`handle_page`](Client::handle_page), [`handle_input`](Client::handle_input),
+//!   [`handle_input_elsewhere`](Client::handle_input_elsewhere);
 //! - the connection, each with the number of its [`Dial`]: [`handle_token`](Client::handle_token),
 //!   [`handle_token_failed`](Client::handle_token_failed),
 //!   [`handle_opened`](Client::handle_opened), [`handle_frame`](Client::handle_frame),

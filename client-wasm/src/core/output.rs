@@ -97,8 +97,14 @@ pub enum Output {
     Stale(bool),
     /// The user's own mode, as now known.
     Mode(Mode),
-    /// The right to say `closing` by a beacon, for as long as this connection stands.
-    Ticket(Box<str>),
+    /// Say `closing` by a beacon: the connection that the ticket belongs to may be dead, and its
+    /// server not know it. Whether it arrives is told to nobody.
+    Beacon {
+        /// The node that gave the ticket.
+        node: u32,
+        /// What it gave.
+        ticket: Box<str>,
+    },
     /// Something the app asked for was not done; all else goes on.
     Error {
         /// What was wrong.

@@ -128,6 +128,7 @@ fn say(client: &mut Client, now: Time, told: &mut Told, deed: &Deed) {
         8 => client.set_mode(now, Mode::ALL[deed.a as usize % 5]),
         9 => client.set_note(now, "x".repeat(deed.b as usize % 300).as_str()),
         10 | 11 => client.handle_page(now, Page::ALL[deed.b as usize % 8]),
+        12 if deed.a < 3 => client.handle_input_elsewhere(now),
         12 => client.handle_input(now),
         13..16 => client.handle_token(now, asked, "token"),
         16 if deed.a < 3 => client.handle_token_failed(now, asked, TokenFailure::Failed),

@@ -204,3 +204,79 @@ fn page_events_before_the_app_connects_do_nothing() {
     assert!(rig.log.is_empty(), "{:?}", rig.log);
     assert_eq!(rig.client.link(), LinkState::Closed);
 }
+
+fn beacons(rig: &Rig, from: f64) -> Vec<(u32, Box<str>)> {
+    rig.outputs(from, |it| match it {
+        Output::Beacon { node, ticket } => Some((*node, ticket.clone())),
+        _ => None,
+    })
+}
+
+/// As [`Rig::live`], with a ticket in the welcome.
+fn ticketed() -> Rig {
+    let mut rig = Rig::new();
+    rig.welcome.ticket = "ticket";
+    rig.act(Client::connect);
+    assert_eq!(rig.client.link(), LinkState::Live);
+    rig
+}
+
+#[test]
+fn over_a_good_link_closing_is_a_frame_and_no_beacon() {
+    let mut rig = ticketed();
+    rig.run(20.0);
+    page(&mut rig, Page::Left);
+    assert_eq!(rig.sent(20.0), [Message::Closing]);
+    assert_eq!(beacons(&rig, 0.0), []);
+}
+
+#[test]
+fn over_a_link_in_doubt_closing_is_said_by_a_beacon_too_once() {
+    for leave in [|c: &mut Client, now| c.handle_page(now, Page::Left), Client::disconnect] {
+        let mut rig = ticketed();
+        rig.run(20.0);
+        rig.answer = false;
+        page(&mut rig, Page::Offline);
+        rig.act(leave);
+        assert_eq!(beacons(&rig, 0.0), [(0, "ticket".into())]);
+        rig.act(leave);
+        assert_eq!(beacons(&rig, 0.0).len(), 1);
+    }
+}
+
+#[test]
+fn a_page_that_leaves_while_its_link_is_lost_says_so_by_a_beacon() {
+    let mut rig = ticketed();
+    rig.run(20.0);
+    rig.serve = false;
+    rig.reset();
+    page(&mut rig, Page::Left);
+    assert_eq!(beacons(&rig, 0.0), [(0, "ticket".into())]);
+}
+
+#[test]
+fn a_session_that_is_no_more_sends_no_beacon() {
+    for code in [greendot_protocol::CloseCode::Replaced, greendot_protocol::CloseCode::Revoked] {
+        let mut rig = ticketed();
+        rig.closed_by(code);
+        page(&mut rig, Page::Left);
+        rig.act(Client::disconnect);
+        assert_eq!(beacons(&rig, 0.0), []);
+    }
+}
+
+#[test]
+fn input_in_another_page_counts_but_does_not_thaw_this_one() {
+    let mut rig = Rig::live(&[]);
+    rig.welcome.idle_after = greendot_protocol::Span::from_secs(60);
+    rig.reset();
+    rig.run(80.0);
+    assert_eq!(rig.sent(60.0).iter().filter(|it| **it == Message::Idle).count(), 1);
+    rig.act(Client::handle_input_elsewhere);
+    assert_eq!(rig.sent(80.0), [Message::Active]);
+    page(&mut rig, Page::Left);
+    rig.run(90.0);
+    rig.act(Client::handle_input_elsewhere);
+    rig.run(99.0);
+    assert_eq!(rig.client.link(), LinkState::Waiting);
+}

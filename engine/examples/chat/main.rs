@@ -7,8 +7,9 @@ mod messages;
 mod tests;
 
 use std::future::IntoFuture;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Query};
@@ -20,6 +21,7 @@ use greendot_engine::core::Settings;
 use greendot_engine::protocol::Span;
 use greendot_engine::server::{DevAuth, Presence, no_delay};
 use serde::Deserialize;
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower_http::services::ServeDir;
 
@@ -55,21 +57,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     if !args.host.is_loopback() {
         return Err(format!("--host {} is not a loopback address: use 127.0.0.1", args.host).into());
     }
-    // Short, so that a person can watch it work.
-    let settings = Settings {
-        beat: Span::from_secs(3),
-        ttl: Span::from_secs(12),
-        grace: Span::from_secs(3),
-        idle_after: Span::from_secs(args.idle_after),
-        ..Settings::default()
-    };
+    let settings = settings(Span::from_secs(args.idle_after));
     let presence = Presence::builder(DevAuth).settings(settings).build()?;
     let (stop, stopped) = watch::channel(());
     let mut app = api(stopped).nest("/presence", presence.router());
     if let Some(assets) = &args.assets {
+        check_assets(assets)?;
         app = app.fallback_service(ServeDir::new(assets));
     }
-    let listener = tokio::net::TcpListener::bind((args.host, args.port)).await?;
+    let listener = listen(args.host, args.port).await?;
     println!("listening on http://{}", listener.local_addr()?);
     let (drained, stops) = tokio::sync::oneshot::channel::<()>();
     let serving = axum::serve(no_delay(listener), app)
@@ -88,6 +84,41 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         () = stopping => {}
     }
     Ok(())
+}
+
+/// Short, so that a person can watch it work.
+fn settings(idle_after: Span) -> Settings {
+    Settings {
+        beat: Span::from_secs(3),
+        ttl: Span::from_secs(12),
+        grace: Span::from_secs(3),
+        idle_after,
+        // Not ttl + grace: a page that was cut off for long dials every 30 s or less, and a dial may
+        // take 10 s. Nobody is called offline before every open page has had its turn.
+        warmup: Some(Span::from_secs(45)),
+        ..Settings::default()
+    }
+}
+
+fn check_assets(assets: &Path) -> Result<(), String> {
+    if assets.join("index.html").is_file() {
+        return Ok(());
+    }
+    Err(format!(
+        "--assets {}: there is no index.html in it; `cargo xtask demo` builds the page and serves it",
+        assets.display()
+    ))
+}
+
+async fn listen(host: IpAddr, port: u16) -> Result<TcpListener, String> {
+    TcpListener::bind((host, port)).await.map_err(|error| {
+        let other = port.checked_add(1).unwrap_or_default();
+        let next = match error.kind() {
+            ErrorKind::AddrInUse => "something listens there already",
+            _ => "it cannot be had",
+        };
+        format!("port {port} on {host}: {next} ({error}); choose another with --port {other}")
+    })
 }
 
 /// Gives answers under way a moment; a browser may hold a connection open that it never used.

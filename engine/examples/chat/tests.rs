@@ -48,6 +48,25 @@ async fn read_until(stream: &mut TcpStream, wanted: &str) -> String {
     String::from_utf8(text).unwrap()
 }
 
+#[test]
+fn open_pages_have_time_to_come_back_before_anybody_is_called_offline() {
+    assert_eq!(super::settings(super::Span::from_secs(600)).doubt(), None);
+}
+
+#[tokio::test]
+async fn a_port_in_use_is_named_with_the_next_step() {
+    let taken = super::listen([127, 0, 0, 1].into(), 0).await.unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let refused = super::listen([127, 0, 0, 1].into(), port).await.unwrap_err();
+    assert!(refused.contains(&port.to_string()) && refused.contains("--port"), "{refused}");
+}
+
+#[test]
+fn a_folder_without_the_page_is_refused() {
+    let refused = super::check_assets("/no/such/folder".as_ref()).unwrap_err();
+    assert!(refused.contains("/no/such/folder") && refused.contains("xtask demo"), "{refused}");
+}
+
 #[tokio::test]
 async fn contacts_are_all_the_others() {
     let (addr, _stop) = start().await;

@@ -20,4 +20,4 @@ pub use node::{
     Answer, ConnId, Connect, Ending, HeldSession, Node, NodeCounts, Output, Refusal, SelfReport,
     Start, Transition,
 };
-pub use settings::{Settings, SettingsError};
+pub use settings::{CLIENTS_RETURN, Settings, SettingsError};

@@ -24,7 +24,8 @@ pub struct Settings {
     /// Default 10 min; 0: never.
     pub idle_after: Span,
     /// How long a node that starts with an empty store says `unknown` of users it has not heard
-    /// from (rule 12 a). Default `ttl + grace`.
+    /// from (rule 12 a). Default `ttl + grace`. A warm-up shorter than [`CLIENTS_RETURN`] calls
+    /// people offline who are still on their way back: see [`Settings::doubt`].
     pub warmup: Option<Span>,
 }
 
@@ -43,6 +44,10 @@ impl Default for Settings {
     }
 }
 
+/// The longest that clients take to come back to a node that answers again: the longest pause
+/// between two dials (30 s), and a dial (10 s).
+pub const CLIENTS_RETURN: Span = Span::from_secs(40);
+
 /// Slack that `ttl` must leave beyond two beats and a sweep: one lost beat and a slow network.
 const TTL_SLACK: Span = Span::from_secs(5);
 
@@ -50,6 +55,23 @@ impl Settings {
     /// The warm-up in force.
     pub fn warmup(&self) -> Span {
         self.warmup.unwrap_or(self.ttl + self.grace)
+    }
+
+    /// What works but is hardly meant, in one line for a log.
+    pub fn doubt(&self) -> Option<String> {
+        let warmup = self.warmup();
+        if warmup >= CLIENTS_RETURN {
+            return None;
+        }
+        let whence = if self.warmup.is_some() { "" } else { " (ttl + grace)" };
+        Some(format!(
+            "warmup is {} ms{whence}, and clients may take {} ms to come back after a restart (30 s \
+             between two dials, and a dial): until then people who are there are shown offline; set \
+             warmup to {} s or more",
+            warmup.as_millis(),
+            CLIENTS_RETURN.as_millis(),
+            CLIENTS_RETURN.as_secs() + 5
+        ))
     }
 
     /// Checks that the settings can work together.
@@ -159,6 +181,20 @@ mod tests {
     #[test]
     fn the_shipped_settings_work() {
         assert_eq!(Settings::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn a_warmup_shorter_than_the_way_back_is_doubted_and_names_both() {
+        assert_eq!(Settings::default().doubt(), None);
+        let short = Settings {
+            beat: Span::from_secs(3),
+            ttl: Span::from_secs(12),
+            grace: Span::from_secs(3),
+            ..Settings::default()
+        };
+        let doubt = short.doubt().unwrap();
+        assert!(doubt.contains("15000 ms (ttl + grace)") && doubt.contains("40000 ms"), "{doubt}");
+        assert_eq!(Settings { warmup: Some(CLIENTS_RETURN), ..short }.doubt(), None);
     }
 
     #[test]

@@ -59,6 +59,12 @@ impl<T> Slab<T> {
         Some(row)
     }
 
+    /// The id of the row in this slot, if there is one.
+    pub(crate) fn id_at(&self, slot: u32) -> Option<Id> {
+        let place = self.slots.get(slot as usize)?;
+        place.row.as_ref().map(|_| Id { slot, stamp: place.stamp })
+    }
+
     pub(crate) fn get(&self, id: Id) -> Option<&T> {
         self.slots.get(id.slot as usize).filter(|it| it.stamp == id.stamp)?.row.as_ref()
     }

@@ -39,6 +39,11 @@ impl<T> Wheel<T> {
         self.len
     }
 
+    /// The tick that the owner has got to.
+    pub(crate) fn reached(&self) -> u64 {
+        self.reached
+    }
+
     /// Puts an entry on the wheel and says at which tick it will come up: `tick`, or sooner if
     /// that is too far ahead, or the next one if `tick` has passed.
     pub(crate) fn arm(&mut self, tick: u64, entry: T) -> u64 {

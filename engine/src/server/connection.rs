@@ -21,9 +21,10 @@ use super::clock::{sleep, timeout};
 use super::driver::Seat;
 use super::hello::{Admitted, Turned, admit};
 use super::limits::Bucket;
-use super::mailbox::{CLOSE, PING, READ_FIRST, READY};
+use super::line::{CLOSE, PING, READ_FIRST, READY, REST};
 use super::presence::Shared;
-use super::socket::{Incoming, NORMAL, Socket};
+use super::socket::{Incoming, NORMAL, Socket, put_close};
+use super::websocket::{Opcode, write};
 use crate::core::Ending;
 
 /// How long a client has to take its close before the socket is dropped.
@@ -39,13 +40,14 @@ const READ_OUT: Duration = Duration::from_millis(25);
 pub(super) async fn run(shared: Arc<Shared>, mut socket: Socket, unauthenticated: impl Send) {
     let limits = &shared.limits;
     let mut bucket = Bucket::full(shared.clock.now(), limits.frames_per_second, limits.burst);
-    let admitted = admit(&shared, &mut socket, &mut bucket).await;
+    // On the heap while it lasts: a connection that has been admitted needs the room no more.
+    let admitted = Box::pin(admit(&shared, &mut socket, &mut bucket)).await;
     drop(unauthenticated);
     match admitted {
         Ok(Admitted { seat, first }) => {
             let mut connection = Connection {
                 shared: &shared,
-                socket,
+                socket: &mut socket,
                 seat,
                 bucket,
                 todo: 0,
@@ -54,12 +56,14 @@ pub(super) async fn run(shared: Arc<Shared>, mut socket: Socket, unauthenticated
             };
             if let Leaving::Closed(ending, retry_after) = connection.serve(first).await {
                 connection.transmit_last();
-                farewell(&mut connection.socket, ending, retry_after).await;
+                Box::pin(farewell(connection.socket, ending, retry_after)).await;
             }
         }
-        Err(Turned::Away(code)) => turn_away(&mut socket, code, Span::ZERO).await,
+        Err(Turned::Away(code)) => Box::pin(turn_away(&mut socket, code, Span::ZERO)).await,
         Err(Turned::Gone) => {}
     }
+    // The answer to a client's close may still be there.
+    std::future::poll_fn(|cx| Poll::Ready(_ = socket.poll_flush(cx))).await;
 }
 
 /// Closes a connection that never got a seat.
@@ -70,7 +74,7 @@ pub(super) async fn turn_away(socket: &mut Socket, code: CloseCode, retry_after:
 
 struct Connection<'a> {
     shared: &'a Shared,
-    socket: Socket,
+    socket: &'a mut Socket,
     seat: Seat,
     bucket: Bucket,
     /// Taken from the mailbox and not done yet.
@@ -128,7 +132,10 @@ impl Connection<'_> {
                 Poll::Pending => {}
             }
         }
-        self.todo |= self.seat.mailbox.take(cx);
+        self.todo |= self.socket.line.take(cx);
+        if self.seat.take_ready() {
+            self.todo |= READY;
+        }
         if self.todo & CLOSE != 0 {
             // Before reading: nothing that comes now has any effect.
             return Poll::Ready(Turn::Post);
@@ -136,8 +143,8 @@ impl Connection<'_> {
         if let Poll::Ready(incoming) = self.socket.poll_read(cx) {
             return Poll::Ready(Turn::Came(incoming));
         }
-        let writes = self.todo & (READY | PING) != 0 && !self.writing;
-        if writes || self.todo & READ_FIRST != 0 {
+        let wants_out = self.todo & (READY | PING) != 0 || self.socket.owes_pong();
+        if (wants_out && !self.writing) || self.todo & (READ_FIRST | REST) != 0 {
             return Poll::Ready(Turn::Post);
         }
         if let Some(wait) = &mut self.read_out
@@ -154,7 +161,8 @@ impl Connection<'_> {
             return self.hang_up(CloseCode::TooFast);
         }
         match incoming {
-            Incoming::Frame(bytes) => match self.socket.encoding.decode(&bytes) {
+            Incoming::Part => None,
+            Incoming::Frame(bytes) => match self.socket.encoding().decode(&bytes) {
                 Ok(Some(decoded)) => {
                     let frame = decoded.frame();
                     self.seat.with(|now, conn, node| node.handle_frame(now, conn, &frame));
@@ -174,7 +182,7 @@ impl Connection<'_> {
         }
     }
 
-    fn sign_of_life(&self) -> Option<Leaving> {
+    fn sign_of_life(&mut self) -> Option<Leaving> {
         self.seat.with(|now, conn, node| node.handle_pong(now, conn));
         None
     }
@@ -183,43 +191,47 @@ impl Connection<'_> {
     fn act(&mut self) -> Option<Leaving> {
         let todo = self.todo;
         if todo & CLOSE != 0 {
-            let (ending, retry_after) = self.seat.mailbox.ending()?;
+            let (ending, retry_after) = self.socket.line.ending()?;
             return Some(Leaving::Closed(ending, retry_after));
         }
         if todo & READ_FIRST != 0 {
             self.todo &= !READ_FIRST;
             self.read_out = Some(Box::pin(sleep(READ_OUT)));
         }
-        if self.writing {
-            return None;
+        if todo & REST != 0 {
+            self.todo &= !REST;
+            self.writing = true;
         }
-        self.todo &= !(READY | PING);
-        let sent = if todo & READY != 0 { self.transmit() } else { Ok(()) };
-        let pinged = if todo & PING != 0 { self.socket.put_ping() } else { Ok(()) };
-        self.writing = true;
-        sent.and(pinged).is_err().then_some(Leaving::Gone)
+        if !self.writing {
+            self.transmit(todo & PING != 0);
+            self.todo &= !(READY | PING);
+        }
+        None
     }
 
-    fn transmit(&mut self) -> io::Result<()> {
-        // Encoded under the lock, since the frames borrow from the core; written after it.
-        let mut frames = Vec::new();
-        let encoding = self.socket.encoding;
+    /// Puts into the way out what waits for the client.
+    fn transmit(&mut self, ping: bool) {
+        let line = Arc::clone(&self.socket.line);
+        let mut outlet = line.outlet();
         self.seat.with(|now, conn, node| {
-            node.transmit(now, conn, &mut |frame| frames.push(encoding.encode(frame)));
+            node.transmit(now, conn, &mut |frame| line.put(frame, outlet.put()));
         });
-        frames.into_iter().try_for_each(|frame| self.socket.put(frame))
+        self.socket.put_pong(&mut outlet);
+        if ping {
+            write(outlet.put(), Opcode::Ping, &[]);
+        }
+        self.writing = true;
     }
 
     /// Before a close: what waits for the client is sent, if it is not behind with its reading.
     fn transmit_last(&mut self) {
         if !self.writing {
-            // If that fails, so will the close.
-            let _ = self.transmit();
+            self.transmit(false);
         }
     }
 
     /// The client did what it must not: its session lingers, its connection is closed.
-    fn hang_up(&self, code: CloseCode) -> Option<Leaving> {
+    fn hang_up(&mut self, code: CloseCode) -> Option<Leaving> {
         debug!(code = code.name(), "a connection was closed");
         self.seat.with(|now, conn, node| node.hang_up(now, conn, code));
         Some(Leaving::Closed(Ending::Code(code), Span::ZERO))
@@ -229,18 +241,19 @@ impl Connection<'_> {
 /// Says why, closes, and waits a moment for the client to take it: a socket dropped with unread
 /// bytes in it would take the close along.
 async fn farewell(socket: &mut Socket, ending: Ending, retry_after: Span) {
-    let (number, reason) = match ending {
-        Ending::Bye => (NORMAL, "bye"),
-        Ending::Code(code) => {
-            if retry_after != Span::ZERO {
-                let close = ServerFrame::Close { code, retry_after };
-                let _ = socket.put(socket.encoding.encode(&close));
+    {
+        let line = Arc::clone(&socket.line);
+        let mut outlet = line.outlet();
+        let (number, reason) = match ending {
+            Ending::Bye => (NORMAL, "bye"),
+            Ending::Code(code) => {
+                if retry_after != Span::ZERO {
+                    line.put(&ServerFrame::Close { code, retry_after }, outlet.put());
+                }
+                (code.number(), code.name())
             }
-            (code.number(), code.name())
-        }
-    };
-    if socket.put_close(number, reason).is_err() {
-        return;
+        };
+        put_close(&mut outlet, number, reason);
     }
     let _ = timeout(FAREWELL, async {
         let mut unreadable = false;

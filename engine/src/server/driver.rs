@@ -3,14 +3,16 @@
 //! The node sits behind an ordinary mutex. Nothing is awaited while it is held, and nobody is woken
 //! either: outputs are gathered inside and delivered after the lock is gone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use greendot_protocol::{CloseCode, Span, Time};
+use greendot_protocol::{ClientFrame, CloseCode, Span, Time};
 use tokio::sync::{Notify, broadcast};
 
+use super::beacon::Ticket;
 use super::clock::Clock;
-use super::mailbox::{self, Mailbox};
+use super::fanout::Fanout;
+use super::line::{self, Line};
 use crate::core::{ConnId, Connect, Node, Output, Transition};
 
 /// What drives one node.
@@ -25,7 +27,18 @@ pub(super) struct Driver {
 #[derive(Debug)]
 struct Core {
     node: Node,
-    mailboxes: HashMap<ConnId, Arc<Mailbox>>,
+    /// By the slots of their connections.
+    lines: Vec<Option<(ConnId, Arc<Line>)>>,
+    /// Connections for which something waits, until it is seen to that they are told.
+    ready: VecDeque<(ConnId, Arc<Line>)>,
+    /// What is to be said to connections once the lock is gone.
+    deliveries: Deliveries,
+    /// The connection in whose name something is done, and whether something waits for it now: its
+    /// own task sees to that.
+    acting: Option<ConnId>,
+    acting_ready: bool,
+    /// Whose ticket is whose. Hashed under a random key, so that the time of a look tells nothing.
+    tickets: HashMap<Ticket, ConnId>,
     transitions: broadcast::Sender<Transition>,
     /// When the timer task will look at the node next.
     timer_at: Time,
@@ -34,7 +47,7 @@ struct Core {
 }
 
 /// What is to be delivered once the lock is gone.
-type Deliveries = Vec<(Arc<Mailbox>, Output)>;
+type Deliveries = Vec<(Arc<Line>, Output)>;
 
 /// A connection's seat in the core. It is given up when this is dropped, whatever became of the
 /// task that held it.
@@ -42,7 +55,9 @@ type Deliveries = Vec<(Arc<Mailbox>, Output)>;
 pub(super) struct Seat {
     driver: Arc<Driver>,
     pub(super) conn: ConnId,
-    pub(super) mailbox: Arc<Mailbox>,
+    ticket: Option<Ticket>,
+    /// Whether something waits for this connection.
+    ready: bool,
 }
 
 impl Driver {
@@ -57,7 +72,12 @@ impl Driver {
             clock,
             core: Mutex::new(Core {
                 node,
-                mailboxes: HashMap::new(),
+                lines: Vec::new(),
+                ready: VecDeque::new(),
+                deliveries: Deliveries::new(),
+                acting: None,
+                acting_ready: false,
+                tickets: HashMap::new(),
                 transitions,
                 timer_at: Time::ZERO,
                 drains: false,
@@ -70,7 +90,7 @@ impl Driver {
 
     /// One operation on the node, and delivery of what came of it.
     pub(super) fn with<R>(&self, operate: impl FnOnce(Time, &mut Node) -> R) -> R {
-        self.operate(|now, core| operate(now, &mut core.node))
+        self.operate(|now, core| operate(now, &mut core.node)).0
     }
 
     /// A look at the node that changes nothing.
@@ -84,25 +104,55 @@ impl Driver {
     /// # Errors
     ///
     /// The code to close it with if it may not have one.
-    pub(super) fn seat(self: &Arc<Self>, connect: &Joining<'_>) -> Result<Seat, CloseCode> {
-        self.operate(|now, core| {
+    pub(super) fn seat(
+        self: &Arc<Self>,
+        connect: &Joining<'_>,
+        line: &Arc<Line>,
+    ) -> Result<Seat, CloseCode> {
+        // Without randomness there are no tickets, and pages do without their beacon.
+        let ticket = Ticket::draw().ok();
+        if let Some(ticket) = ticket {
+            line.set_ticket(ticket);
+        }
+        let (seated, ready) = self.operate(|now, core| {
             if core.drains {
                 return Err(CloseCode::Drain);
             }
             let conn =
                 core.node.handle_connect(now, &connect.at(now)).map_err(|refusal| refusal.code)?;
-            let mailbox = Arc::new(Mailbox::default());
-            core.mailboxes.insert(conn, Arc::clone(&mailbox));
-            Ok(Seat { driver: Arc::clone(self), conn, mailbox })
-        })
+            core.acting = Some(conn);
+            // The word to a connection that this one takes over from goes to its line.
+            core.gather();
+            core.put_line(conn, Some(Arc::clone(line)));
+            core.tickets.extend(ticket.map(|it| (it, conn)));
+            Ok(conn)
+        });
+        let driver = Arc::clone(self);
+        seated.map(|conn| Seat { driver, conn, ticket, ready })
+    }
+
+    /// Takes up to so many connections that are to be told what waits for them.
+    pub(super) fn take_ready(&self, most: usize, into: &mut Vec<(ConnId, Arc<Line>)>) {
+        let mut core = self.lock();
+        let most = most.min(core.ready.len());
+        into.extend(core.ready.drain(..most));
+    }
+
+    /// Says `closing` in the name of the connection that was given this ticket, once.
+    pub(super) fn closing(&self, ticket: &Ticket) {
+        self.operate(|now, core| {
+            if let Some(conn) = core.tickets.remove(ticket) {
+                core.node.handle_frame(now, conn, &ClientFrame::Closing);
+            }
+        });
     }
 
     /// Takes no more connections and closes those that are open with `drain`.
     pub(super) fn drain(&self) {
         self.operate(|now, core| {
             core.drains = true;
-            for &conn in core.mailboxes.keys() {
-                core.node.hang_up(now, conn, CloseCode::Drain);
+            for (conn, _) in core.lines.iter().flatten() {
+                core.node.hang_up(now, *conn, CloseCode::Drain);
             }
         });
     }
@@ -121,27 +171,33 @@ impl Driver {
             core.timer_at = core.node.deadline();
             core.timer_at
         })
+        .0
     }
 
-    fn operate<R>(&self, operate: impl FnOnce(Time, &mut Core) -> R) -> R {
-        let mut deliveries = Deliveries::new();
+    /// Does something with the core, and delivers what came of it. Tells also whether something waits
+    /// for the connection in whose name it was done.
+    fn operate<R>(&self, operate: impl FnOnce(Time, &mut Core) -> R) -> (R, bool) {
         let mut core = self.lock();
         // Read under the lock: the core's time never runs back.
         let result = operate(self.clock.now(), &mut core);
-        core.gather(&mut deliveries);
+        core.gather();
+        let deliveries = std::mem::take(&mut core.deliveries);
+        core.acting = None;
+        let ready = std::mem::take(&mut core.acting_ready);
         let deadline = core.node.deadline();
-        let sooner = deadline < core.timer_at;
-        if sooner {
+        let is_earlier = deadline < core.timer_at;
+        let sooner = is_earlier || !core.ready.is_empty();
+        if is_earlier {
             core.timer_at = deadline;
         }
         drop(core);
         if sooner {
             self.sooner.notify_one();
         }
-        for (mailbox, output) in deliveries {
-            deliver(&mailbox, output);
+        for (line, output) in deliveries {
+            deliver(&line, output);
         }
-        result
+        (result, ready)
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {
@@ -165,10 +221,19 @@ impl<'a> Joining<'a> {
 }
 
 impl Core {
-    fn gather(&mut self, deliveries: &mut Deliveries) {
+    fn gather(&mut self) {
         while let Some(output) = self.node.poll_output() {
             let conn = match &output {
-                Output::Ready(conn) | Output::Ping(conn) | Output::ReadFirst(conn) => conn,
+                Output::Ready(conn) if self.acting == Some(*conn) => {
+                    self.acting_ready = true;
+                    continue;
+                }
+                Output::Ready(conn) => {
+                    let (conn, line) = (*conn, self.line(*conn).cloned());
+                    self.ready.extend(line.map(|line| (conn, line)));
+                    continue;
+                }
+                Output::Ping(conn) | Output::ReadFirst(conn) => conn,
                 Output::Close { conn, .. } => conn,
                 Output::Transition(transition) => {
                     // Sent under the lock, so that each reader gets them in order. Nobody
@@ -179,45 +244,81 @@ impl Core {
                 // This node works alone: no store is asked, and nobody asks through outputs.
                 Output::Store { .. } | Output::Answer { .. } => continue,
             };
-            if let Some(mailbox) = self.mailboxes.get(conn) {
-                deliveries.push((Arc::clone(mailbox), output));
+            if let Some(line) = self.line(*conn).cloned() {
+                self.deliveries.push((line, output));
             }
+        }
+    }
+
+    fn line(&self, conn: ConnId) -> Option<&Arc<Line>> {
+        let (whose, line) = self.lines.get(conn.slot() as usize)?.as_ref()?;
+        (*whose == conn).then_some(line)
+    }
+
+    /// The connection has this line, or none any more. A later connection's is left as it is.
+    fn put_line(&mut self, conn: ConnId, line: Option<Arc<Line>>) {
+        let slot = conn.slot() as usize;
+        if slot >= self.lines.len() {
+            self.lines.resize(slot + 1, None);
+        }
+        match line {
+            Some(line) => self.lines[slot] = Some((conn, line)),
+            None if self.line(conn).is_some() => self.lines[slot] = None,
+            None => {}
         }
     }
 }
 
 impl Seat {
     /// One operation on the node in the name of this connection.
-    pub(super) fn with<R>(&self, operate: impl FnOnce(Time, ConnId, &mut Node) -> R) -> R {
-        self.driver.with(|now, node| operate(now, self.conn, node))
+    pub(super) fn with<R>(&mut self, operate: impl FnOnce(Time, ConnId, &mut Node) -> R) -> R {
+        let conn = self.conn;
+        let (result, ready) = self.driver.operate(|now, core| {
+            core.acting = Some(conn);
+            operate(now, conn, &mut core.node)
+        });
+        self.ready |= ready;
+        result
+    }
+
+    /// Whether something waits for this connection, since this was asked last.
+    pub(super) fn take_ready(&mut self) -> bool {
+        std::mem::take(&mut self.ready)
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         self.driver.operate(|now, core| {
-            core.mailboxes.remove(&self.conn);
+            core.put_line(self.conn, None);
+            if let Some(ticket) = &self.ticket {
+                core.tickets.remove(ticket);
+            }
             core.node.handle_drop(now, self.conn);
         });
     }
 }
 
-fn deliver(mailbox: &Mailbox, output: Output) {
+fn deliver(line: &Line, output: Output) {
     match output {
-        Output::Ready(_) => mailbox.post(mailbox::READY),
-        Output::Ping(_) => mailbox.post(mailbox::PING),
-        Output::ReadFirst(_) => mailbox.post(mailbox::READ_FIRST),
-        Output::Close { code, retry_after, .. } => mailbox.post_close(code, retry_after),
-        Output::Transition(_) | Output::Store { .. } | Output::Answer { .. } => {}
+        Output::Ping(_) => line.post(line::PING),
+        Output::ReadFirst(_) => line.post(line::READ_FIRST),
+        Output::Close { code, retry_after, .. } => line.post_close(code, retry_after),
+        // Seen to before.
+        Output::Ready(_) | Output::Transition(_) | Output::Store { .. } | Output::Answer { .. } => {
+        }
     }
 }
 
-/// Sleeps until the node's next deadline, again and again, as long as somebody holds the driver.
+/// Sleeps until the node's next deadline, again and again, as long as somebody holds the driver; and
+/// tells connections what waits for them.
 async fn run_timer(clock: Clock, sooner: Arc<Notify>, driver: Weak<Driver>) {
+    let mut fanout = Fanout::default();
     loop {
         // Not held over the wait, or the end of the last handle would go unnoticed.
-        let Some(at) = driver.upgrade().map(|it| it.tick()) else { return };
-        if at <= clock.now() {
+        let turn = driver.upgrade().map(|it| (it.tick(), fanout.run(&it)));
+        let Some((at, more)) = turn else { return };
+        if more || at <= clock.now() {
             // More is due at once; the connections get their turn in between.
             tokio::task::yield_now().await;
             continue;

@@ -1,14 +1,13 @@
 //! Which of the protocol's two encodings a connection speaks: chosen once, by its subprotocol.
 
 use std::borrow::Cow;
-use std::io;
 
-use axum::body::Bytes;
-use axum::extract::ws::{Message, Utf8Bytes};
 use greendot_protocol::{
     ClientFrame, SUBPROTOCOL_BINARY, SUBPROTOCOL_JSON, ServerFrame, binary, json,
 };
 use thiserror::Error;
+
+use super::websocket::Opcode;
 
 /// An encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,20 +55,11 @@ impl Encoding {
         out
     }
 
-    /// The message that carries these bytes of a frame.
-    pub(super) fn message(self, frame: Vec<u8>) -> io::Result<Message> {
+    /// The type of the messages that carry its frames.
+    pub(super) const fn opcode(self) -> Opcode {
         match self {
-            Self::Binary => Ok(Message::Binary(frame.into())),
-            Self::Json => Utf8Bytes::try_from(frame).map(Message::Text).map_err(io::Error::other),
-        }
-    }
-
-    /// The bytes that a message carries, if it is of this encoding's type.
-    pub(super) fn payload(self, message: Message) -> Option<Bytes> {
-        match (self, message) {
-            (Self::Binary, Message::Binary(bytes)) => Some(bytes),
-            (Self::Json, Message::Text(text)) => Some(text.into()),
-            _ => None,
+            Self::Binary => Opcode::Binary,
+            Self::Json => Opcode::Text,
         }
     }
 

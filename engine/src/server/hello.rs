@@ -46,7 +46,7 @@ pub(super) async fn admit(
     let bytes = timeout(shared.limits.hello_timeout, read_hello(shared, socket, bucket))
         .await
         .unwrap_or(Err(Turned::Away(CloseCode::HelloTimeout)))?;
-    let decoded = socket.encoding.decode(&bytes).ok().flatten();
+    let decoded = socket.encoding().decode(&bytes).ok().flatten();
     let frame = decoded.as_ref().map(|it| it.frame());
     let Some(ClientFrame::Hello(hello)) = frame.as_deref() else {
         return Err(Turned::Away(CloseCode::BadFrame));
@@ -69,7 +69,8 @@ pub(super) async fn admit(
     if first == Some(Incoming::Gone) {
         return Err(Turned::Gone);
     }
-    let seat = shared.driver.seat(&joining(hello, &identity)).map_err(Turned::Away)?;
+    let seat =
+        shared.driver.seat(&joining(hello, &identity), &socket.line).map_err(Turned::Away)?;
     Ok(Admitted { seat, first })
 }
 
@@ -78,14 +79,14 @@ async fn read_hello(
     shared: &Shared,
     socket: &mut Socket,
     bucket: &mut Bucket,
-) -> Result<axum::body::Bytes, Turned> {
+) -> Result<Vec<u8>, Turned> {
     loop {
         let incoming = std::future::poll_fn(|cx| socket.poll_read(cx)).await;
         if incoming.weight().is_some_and(|it| !bucket.take(shared.clock.now(), it)) {
             return Err(Turned::Away(CloseCode::TooFast));
         }
         match incoming {
-            Incoming::Frame(bytes) => match socket.encoding.decode(&bytes) {
+            Incoming::Frame(bytes) => match socket.encoding().decode(&bytes) {
                 Ok(Some(_)) => return Ok(bytes),
                 Ok(None) => {}
                 Err(error) => {
@@ -93,7 +94,7 @@ async fn read_hello(
                     return Err(Turned::Away(CloseCode::BadFrame));
                 }
             },
-            Incoming::SignOfLife => {}
+            Incoming::SignOfLife | Incoming::Part => {}
             Incoming::WrongType | Incoming::Malformed => {
                 return Err(Turned::Away(CloseCode::BadFrame));
             }

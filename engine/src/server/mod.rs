@@ -23,18 +23,23 @@
 //! in short locked operations that never wait. One task sleeps until the core's next deadline.
 
 mod auth;
+mod beacon;
 mod builder;
 mod clock;
 mod connection;
 mod driver;
 mod encoding;
+mod fanout;
+mod handshake;
 mod hello;
 mod limits;
-mod mailbox;
+mod line;
 mod presence;
 mod socket;
 mod transitions;
 mod upgrade;
+mod websocket;
+mod wire;
 
 // What an application needs of the other modules, so that it imports from one.
 pub use crate::core::{NodeCounts, Settings, SettingsError, Start, Transition};

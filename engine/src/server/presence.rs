@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::routing::any;
+use axum::routing::{any, post};
 use greendot_protocol::limits::NOTE_BYTES;
 use greendot_protocol::{Mode, State};
 use thiserror::Error;
 use tokio::sync::{Notify, Semaphore, broadcast};
 
 use super::auth::{AnyAuthenticate, Authenticate};
+use super::beacon::closing;
 use super::builder::Builder;
 use super::clock::{Clock, timeout};
 use super::driver::Driver;
@@ -108,9 +109,13 @@ impl Presence {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The routes, to be nested into an application: the WebSocket is at the nested root.
+    /// The routes, to be nested into an application: the WebSocket is at the nested root, and
+    /// below it `closing`, for the beacon of a page that goes away.
     pub fn router<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
-        Router::new().route("/", any(upgrade)).with_state(Arc::clone(&self.shared))
+        Router::new()
+            .route("/", any(upgrade))
+            .route("/closing", post(closing))
+            .with_state(Arc::clone(&self.shared))
     }
 
     /// What everybody may see of a user now.

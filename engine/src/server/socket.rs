@@ -1,38 +1,40 @@
-//! The WebSocket library, as the rest of the server sees it.
+//! A WebSocket connection, as its task has it.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use futures_util::{Sink, Stream};
 use greendot_protocol::limits::CLIENT_FRAME_BYTES;
-use tungstenite::error::{CapacityError, ProtocolError};
+use hyper::upgrade::Upgraded;
 
 use super::encoding::Encoding;
+use super::line::{Line, Outlet};
+use super::websocket::{Fault, Message, Opcode, Reader, write};
+use super::wire::Wire;
 
-/// Read at once from the kernel, and kept by each connection. A beat has 4 bytes, most watches a
-/// few hundred.
-const READ_BUFFER: usize = 2 * 1024;
-
-/// Gathered before it is handed to the kernel, so that many small frames are one write.
-const WRITE_BUFFER: usize = 16 * 1024;
+/// Read at once from the kernel. A beat has 4 bytes, most watches a few hundred.
+const READ: usize = 2 * 1024;
 
 /// A WebSocket connection, on the server's side.
 #[derive(Debug)]
 pub(super) struct Socket {
-    socket: WebSocket,
-    pub(super) encoding: Encoding,
+    wire: Wire,
+    reader: Reader,
+    pub(super) line: Arc<Line>,
+    /// The payload of the latest ping, until it is answered: a pong answers those before it too.
+    ping: Option<Vec<u8>>,
 }
 
 /// What came in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Incoming {
     /// A frame.
-    Frame(axum::body::Bytes),
+    Frame(Vec<u8>),
+    /// A part of a message that is not its last.
+    Part,
     /// A message of a type that the connection's encoding does not have.
     WrongType,
-    /// A ping (answered by the library) or a pong.
+    /// A ping (it will be answered) or a pong.
     SignOfLife,
     /// A message larger than the limit; nothing after it can be read.
     TooLarge,
@@ -47,73 +49,93 @@ impl Incoming {
     pub(super) fn weight(&self) -> Option<usize> {
         match self {
             Self::Frame(bytes) => Some(bytes.len()),
-            Self::SignOfLife => Some(0),
+            Self::SignOfLife | Self::Part => Some(0),
             Self::WrongType | Self::TooLarge | Self::Malformed | Self::Gone => None,
         }
     }
 }
 
 impl Socket {
-    pub(super) fn new(socket: WebSocket, encoding: Encoding) -> Self {
-        Self { socket, encoding }
+    pub(super) fn new(upgraded: Upgraded, encoding: Encoding) -> Self {
+        let (wire, read) = Wire::new(upgraded);
+        let mut reader = Reader::new(CLIENT_FRAME_BYTES);
+        reader.feed(&read);
+        let line = Arc::new(Line::new(encoding, wire.tcp().cloned()));
+        Self { wire, reader, line, ping: None }
     }
 
-    /// Sets the sizes of a connection to be.
-    pub(super) fn configure(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
-        upgrade
-            .read_buffer_size(READ_BUFFER)
-            .write_buffer_size(WRITE_BUFFER)
-            .max_message_size(CLIENT_FRAME_BYTES)
-            .max_frame_size(CLIENT_FRAME_BYTES)
+    pub(super) fn encoding(&self) -> Encoding {
+        self.line.encoding
     }
 
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Incoming> {
-        let encoding = self.encoding;
-        Pin::new(&mut self.socket).poll_next(cx).map(|message| match message {
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => Incoming::SignOfLife,
-            Some(Ok(Message::Close(_))) | None => Incoming::Gone,
-            Some(Ok(message)) => {
-                encoding.payload(message).map_or(Incoming::WrongType, Incoming::Frame)
+        loop {
+            match self.reader.next() {
+                Ok(Some(message)) => return Poll::Ready(self.incoming(message)),
+                Ok(None) => {}
+                Err(Fault::Malformed) => return Poll::Ready(Incoming::Malformed),
+                Err(Fault::TooLarge) => return Poll::Ready(Incoming::TooLarge),
             }
-            Some(Err(error)) => classify(error),
-        })
+            let mut bytes = [0; READ];
+            match ready!(self.wire.poll_read(cx, &mut bytes)) {
+                Ok(0) | Err(_) => return Poll::Ready(Incoming::Gone),
+                Ok(read) => self.reader.feed(&bytes[..read]),
+            }
+        }
     }
 
-    /// Puts a frame into the write buffer. It always fits; flush before putting in more than what
-    /// is worth one flush.
-    pub(super) fn put(&mut self, frame: Vec<u8>) -> io::Result<()> {
-        self.start(self.encoding.message(frame)?)
+    fn incoming(&mut self, message: Message) -> Incoming {
+        match (message, self.encoding()) {
+            (Message::Binary(bytes), Encoding::Binary) | (Message::Text(bytes), Encoding::Json) => {
+                Incoming::Frame(bytes)
+            }
+            (Message::Binary(_) | Message::Text(_), _) => Incoming::WrongType,
+            (Message::Ping(payload), _) => {
+                self.ping = Some(payload);
+                Incoming::SignOfLife
+            }
+            (Message::Pong, _) => Incoming::SignOfLife,
+            (Message::Part, _) => Incoming::Part,
+            (Message::Close(number), _) => {
+                // Answered with the same, if the kernel takes it at once.
+                put_close(&mut self.line.outlet(), number.unwrap_or(NORMAL), "");
+                Incoming::Gone
+            }
+        }
     }
 
-    pub(super) fn put_ping(&mut self) -> io::Result<()> {
-        self.start(Message::Ping(axum::body::Bytes::new()))
+    /// Whether a ping waits for its pong.
+    pub(super) fn owes_pong(&self) -> bool {
+        self.ping.is_some()
     }
 
-    pub(super) fn put_close(&mut self, number: u16, reason: &'static str) -> io::Result<()> {
-        self.start(Message::Close(Some(CloseFrame { code: number, reason: reason.into() })))
+    /// Puts the pong that is owed into the way out, if there is one.
+    pub(super) fn put_pong(&mut self, outlet: &mut Outlet) {
+        if let Some(payload) = self.ping.take() {
+            write(outlet.put(), Opcode::Pong, &payload);
+        }
     }
 
-    /// Ready once the kernel has taken everything.
+    /// Ready once the kernel has taken everything that is in the way out.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_flush(cx).map_err(io::Error::other)
+        let line = Arc::clone(&self.line);
+        let mut outlet = line.outlet();
+        while !outlet.is_empty() {
+            let written = ready!(self.wire.poll_write(cx, outlet.rest()))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            outlet.took(written);
+        }
+        self.wire.poll_flush(cx)
     }
+}
 
-    fn start(&mut self, message: Message) -> io::Result<()> {
-        // The library takes a message even while the kernel takes none: it keeps it.
-        Pin::new(&mut self.socket).start_send(message).map_err(io::Error::other)
-    }
+/// Puts a close into the way out.
+pub(super) fn put_close(outlet: &mut Outlet, number: u16, reason: &str) {
+    let payload = [&number.to_be_bytes()[..], reason.as_bytes()].concat();
+    write(outlet.put(), Opcode::Close, &payload);
 }
 
 /// The number of an ordinary close.
 pub(super) const NORMAL: u16 = 1000;
-
-fn classify(error: axum::Error) -> Incoming {
-    use tungstenite::Error;
-    let error = error.into_inner();
-    match error.downcast_ref::<Error>() {
-        Some(Error::Capacity(CapacityError::MessageTooLong { .. })) => Incoming::TooLarge,
-        Some(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => Incoming::Gone,
-        Some(Error::Protocol(_) | Error::Utf8(_)) => Incoming::Malformed,
-        _ => Incoming::Gone,
-    }
-}

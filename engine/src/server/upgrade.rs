@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
-use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::http::{StatusCode, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use greendot_protocol::{CloseCode, Span};
 
 use super::connection;
 use super::encoding::Encoding;
+use super::handshake::{Handshake, Refused};
 use super::presence::{Place, Shared};
 use super::socket::Socket;
 
@@ -19,58 +18,56 @@ use super::socket::Socket;
 pub(super) const OVERFLOW: usize = 256;
 
 /// Takes a WebSocket upgrade.
-pub(super) async fn upgrade(
-    State(shared): State<Arc<Shared>>,
-    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Response {
-    let upgrade = match upgrade {
-        Ok(upgrade) => upgrade,
-        Err(WebSocketUpgradeRejection::MethodNotGet(rejection)) => {
-            return rejection.into_response();
-        }
-        Err(_) => return upgrade_required(),
+pub(super) async fn upgrade(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let handshake = match Handshake::read(request) {
+        Ok(handshake) => handshake,
+        Err(Refused::Method) => return StatusCode::METHOD_NOT_ALLOWED.into_response(),
+        Err(Refused::NoUpgrade) => return upgrade_required(),
     };
-    let mut upgrade =
-        Socket::configure(upgrade).protocols(Encoding::ALL.map(|it| it.subprotocol()));
-    let chosen = upgrade.selected_protocol();
-    let spoken =
-        Encoding::ALL.into_iter().find(|it| chosen.is_some_and(|its| its == it.subprotocol()));
-    let Some(encoding) = spoken else {
+    let offers = |it: &Encoding| {
+        let name = it.subprotocol().as_bytes();
+        handshake.offered().iter().any(|offered| offered.as_bytes() == name)
+    };
+    let Some(encoding) = Encoding::ALL.into_iter().find(offers) else {
         // A browser drops a connection that agrees to none of its protocols without telling its
         // script why. So one is agreed to, and the close code, which has no encoding, tells.
-        let offered = upgrade.requested_protocols().next().cloned();
-        if let Some(offered) = offered {
-            upgrade.set_selected_protocol(offered);
-        }
-        return turn_away(&shared, upgrade, Encoding::Binary, CloseCode::WrongVersion, Span::ZERO);
+        let protocol = handshake.offered().first().cloned();
+        let refusal = Refusal { code: CloseCode::WrongVersion, retry_after: Span::ZERO };
+        return turn_away(&shared, handshake, protocol, Encoding::Binary, refusal);
     };
+    let protocol = Some(HeaderValue::from_static(encoding.subprotocol()));
     if shared.driver.drains() {
-        return turn_away(&shared, upgrade, encoding, CloseCode::Drain, Span::ZERO);
+        let refusal = Refusal { code: CloseCode::Drain, retry_after: Span::ZERO };
+        return turn_away(&shared, handshake, protocol, encoding, refusal);
     }
+    let millis = shared.limits.full_retry_after.as_millis();
+    let retry_after = Span::from_millis(u64::try_from(millis).unwrap_or(u64::MAX));
+    let full = Refusal { code: CloseCode::Full, retry_after };
     let Some(place) = Place::take(&shared) else {
-        return full(&shared, upgrade, encoding);
+        return turn_away(&shared, handshake, protocol, encoding, full);
     };
     let Ok(unauthenticated) = Arc::clone(&shared.unauthenticated).try_acquire_owned() else {
-        return full(&shared, upgrade, encoding);
+        return turn_away(&shared, handshake, protocol, encoding, full);
     };
-    upgrade.on_upgrade(move |socket| async move {
-        connection::run(shared, Socket::new(socket, encoding), unauthenticated).await;
+    handshake.grant(protocol, move |upgraded| async move {
+        connection::run(shared, Socket::new(upgraded, encoding), unauthenticated).await;
         drop(place);
     })
 }
 
-fn full(shared: &Arc<Shared>, upgrade: WebSocketUpgrade, encoding: Encoding) -> Response {
-    let millis = shared.limits.full_retry_after.as_millis();
-    let retry_after = Span::from_millis(u64::try_from(millis).unwrap_or(u64::MAX));
-    turn_away(shared, upgrade, encoding, CloseCode::Full, retry_after)
+/// What a connection is closed with before it has begun.
+#[derive(Clone, Copy, Debug)]
+struct Refusal {
+    code: CloseCode,
+    retry_after: Span,
 }
 
 fn turn_away(
     shared: &Shared,
-    upgrade: WebSocketUpgrade,
+    handshake: Handshake,
+    protocol: Option<HeaderValue>,
     encoding: Encoding,
-    code: CloseCode,
-    retry_after: Span,
+    refusal: Refusal,
 ) -> Response {
     let Ok(place) = Arc::clone(&shared.overflow).try_acquire_owned() else {
         let secs = shared.limits.full_retry_after.as_secs().max(1).to_string();
@@ -78,8 +75,9 @@ fn turn_away(
         return (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, secs)], text)
             .into_response();
     };
-    upgrade.on_upgrade(move |socket| async move {
-        connection::turn_away(&mut Socket::new(socket, encoding), code, retry_after).await;
+    handshake.grant(protocol, move |upgraded| async move {
+        let mut socket = Socket::new(upgraded, encoding);
+        connection::turn_away(&mut socket, refusal.code, refusal.retry_after).await;
         drop(place);
     })
 }

@@ -1,6 +1,6 @@
 //! The ready server as a process.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -36,6 +36,44 @@ fn it_refuses_to_start_where_it_must_not_and_says_why() {
     assert!(refused(&["--dev", "--listen", "0.0.0.0:0"]).contains("listen on 127.0.0.1"));
     let text = refused(&["--dev", "--beat", "30", "--ttl", "30"]);
     assert!(text.contains("ttl") && text.contains("beat"), "{text}");
+    assert!(!text.contains("no token is checked"), "what is wrong comes alone: {text}");
+    assert!(refused(&["--dev", "--listen", "4780"]).contains("127.0.0.1:4780"));
+}
+
+#[test]
+fn a_port_in_use_is_named_with_the_next_step() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = taken.local_addr().unwrap().to_string();
+    let text = refused(&["--dev", "--listen", &addr]);
+    assert!(text.contains(&addr) && text.contains("--listen"), "{text}");
+}
+
+/// What it writes to its log until it is stopped, having told that it listens.
+fn started(args: &[&str]) -> (String, String) {
+    let child = server()
+        .args(["--dev", "--listen", "127.0.0.1:0"])
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut running = Running(child);
+    let mut lines = BufReader::new(running.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let told = [lines.next().unwrap(), lines.next().unwrap()].join("\n");
+    running.0.kill().unwrap();
+    let mut log = String::new();
+    running.0.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    (told, log)
+}
+
+#[test]
+fn it_says_where_presence_is_and_warns_of_a_warmup_too_short_for_the_way_back() {
+    let (told, log) = started(&[]);
+    assert!(told.contains("/presence") && told.contains("token"), "{told}");
+    assert!(!log.contains("warmup"), "{log}");
+    let (_, log) = started(&["--warmup", "20"]);
+    assert!(log.contains("20000 ms") && log.contains("40000 ms"), "{log}");
+    assert!(log.contains("--warmup"), "{log}");
 }
 
 #[tokio::test]

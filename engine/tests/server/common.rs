@@ -109,6 +109,7 @@ pub(crate) struct Welcomed {
     pub(crate) beat: Span,
     pub(crate) ttl: Span,
     pub(crate) mode: Mode,
+    pub(crate) ticket: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -214,6 +215,7 @@ fn owned(bytes: &[u8]) -> Heard {
             beat: it.beat,
             ttl: it.ttl,
             mode: it.mode,
+            ticket: it.ticket.into(),
         }),
         ServerFrame::BeatAnswer(number) => Heard::BeatAnswer(number),
         ServerFrame::Snapshot { request, entries, .. } => Heard::Snapshot(request, rows(&entries)),

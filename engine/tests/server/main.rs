@@ -3,6 +3,7 @@
 mod app;
 mod auth;
 mod bad_input;
+mod beacon;
 mod binary;
 mod churn;
 mod common;

@@ -103,8 +103,8 @@ export class FakeEngine implements Engine {
     this.calls.push(`page ${event}`);
   }
 
-  input(): void {
-    this.calls.push("input");
+  input(elsewhere: boolean): void {
+    this.calls.push(elsewhere ? "input elsewhere" : "input");
   }
 
   token(dial: number, token: string): void {

@@ -12,7 +12,7 @@ use greendot_tests::hunt::{Plan, Report, generate};
 
 /// Plays random worlds against an oracle that knows only the rules.
 #[derive(Parser)]
-#[command(name = "hunt")]
+#[command(name = "cargo xtask hunt", bin_name = "cargo xtask hunt")]
 struct Args {
     /// How many worlds.
     #[arg(long, default_value_t = 10_000, value_name = "N")]

@@ -8,7 +8,7 @@ use greendot_tests::judge::{self, Failure, Verdict};
 
 /// Plays scenario files on a virtual clock and says which of them hold.
 #[derive(Parser)]
-#[command(name = "scenario")]
+#[command(name = "cargo xtask scenario", bin_name = "cargo xtask scenario")]
 struct Args {
     /// Play each file with seeds 1 to N (jitter, ids, tie-breaks).
     #[arg(long, default_value_t = 3, value_name = "N")]
@@ -62,7 +62,8 @@ fn run(path: &str, args: &Args) -> Outcome {
             return Outcome::Unreadable;
         }
     };
-    let scenario = match Scenario::parse(&text) {
+    let read = Scenario::parse(&text).and_then(|it| it.check().map(|()| it));
+    let scenario = match read {
         Ok(scenario) => scenario,
         Err(error) => {
             println!("ERROR {path}: {error}");
@@ -105,11 +106,11 @@ fn report(scenario: &Scenario, path: &str, seed: u64, verdict: &Verdict) {
     // Played again with a trace: most runs hold, and need none.
     let Some(first) = verdict.failures.iter().find(|it| it.at.is_some()) else { return };
     if let Ok(again) = judge::play(scenario, seed, true) {
-        around(first, &again.trace);
+        around(scenario, first, &again.trace);
     }
 }
 
-fn around(failure: &Failure, trace: &[(u64, String)]) {
+fn around(scenario: &Scenario, failure: &Failure, trace: &[(u64, String)]) {
     let Some(at) = failure.at else { return };
     let near: Vec<_> = trace
         .iter()
@@ -118,6 +119,12 @@ fn around(failure: &Failure, trace: &[(u64, String)]) {
         .collect();
     println!("  the trace around {} s:", at as f64 / 1e3);
     let skip = near.len().saturating_sub(LINES);
+    let from = near.get(skip).map_or(at, |it| it.0);
+    if let Some(step) = failure.before.map(|index| &scenario.steps[index])
+        && (step.at < from || skip > 0)
+    {
+        print_trace(&[(step.at, format!("step {step}"))]);
+    }
     if skip > 0 {
         println!("    … {skip} lines before");
     }

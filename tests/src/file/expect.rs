@@ -294,7 +294,7 @@ impl Expect {
             let odd = fields.keys().next().unwrap_or("");
             return Err(FileError {
                 line: json.line,
-                text: format!("an expectation that is not known; {}", nearest(odd, HEADS)),
+                text: format!("an expectation that is not known: `{odd}`; {}", nearest(odd, HEADS)),
             });
         };
         let expect = Self::parse_head(head, &mut fields, slack)?;

@@ -5,6 +5,7 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions};
 
 use super::FileError;
+use super::write::quote;
 
 /// A value and the line it begins on.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +86,25 @@ impl Json {
             }
         };
         Ok(Self { line, kind })
+    }
+
+    /// The value as it would stand in a file, on one line.
+    pub(super) fn words(&self) -> String {
+        match &self.kind {
+            JsonKind::Text(text) => quote(text),
+            JsonKind::List(items) => {
+                let items: Vec<String> = items.iter().map(Self::words).collect();
+                format!("[{}]", items.join(", "))
+            }
+            JsonKind::Map(members) => {
+                let members: Vec<String> = members
+                    .iter()
+                    .map(|it| format!("{}: {}", quote(&it.key), it.value.words()))
+                    .collect();
+                format!("{{{}}}", members.join(", "))
+            }
+            JsonKind::Null | JsonKind::Bool(_) | JsonKind::Number(_) => self.describe(),
+        }
     }
 
     /// What the value is, for error messages.

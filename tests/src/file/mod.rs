@@ -7,9 +7,11 @@ mod expect;
 mod fields;
 mod json;
 mod range;
+mod sense;
 mod settings;
 mod step;
 pub(crate) mod step_frames;
+pub(crate) mod write;
 
 use std::fmt;
 
@@ -86,6 +88,8 @@ pub struct Stated {
     pub line: usize,
     /// The expectation.
     pub expect: Expect,
+    /// The same in the file's own words.
+    pub words: String,
 }
 
 /// How late an event may come if the file does not say.
@@ -124,7 +128,8 @@ impl Scenario {
         let mut expects = Vec::new();
         for item in fields.need_list("expect")? {
             for (_, _, item) in range::expand(&item)? {
-                expects.push(Stated { line: item.line, expect: Expect::parse(&item, slack)? });
+                let expect = Expect::parse(&item, slack)?;
+                expects.push(Stated { line: item.line, expect, words: item.words() });
             }
         }
         fields.finish()?;

@@ -394,7 +394,11 @@ fn verb_name(fields: &Fields<'_>) -> Result<&'static str, FileError> {
             let odd = fields.keys().find(|key| *key != "t").unwrap_or("");
             Err(FileError {
                 line: fields.line(),
-                text: format!("a step without a verb that is known; {}", nearest(odd, &verbs)),
+                text: format!(
+                    "a step without a verb that is known: {}; {}",
+                    if odd.is_empty() { "only `t`".into() } else { format!("`{odd}`") },
+                    nearest(odd, &verbs)
+                ),
             })
         }
         several => Err(FileError {

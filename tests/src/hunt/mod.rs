@@ -9,9 +9,7 @@ pub mod oracle;
 mod play;
 mod report;
 mod shrink;
-mod write;
 
 pub use self::play::{Plan, Played};
 pub use self::report::Report;
 pub use self::shrink::shrink;
-pub use self::write::write;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::oracle::{Complaint, Place};
-use super::write::{quote, secs, write};
 use super::{Plan, shrink};
 use crate::file::Scenario;
+use crate::file::write::{quote, secs, write};
 use crate::judge;
 use crate::world::World;
 

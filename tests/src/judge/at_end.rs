@@ -1,28 +1,30 @@
 //! Expectations about the whole run: checked when it is over.
 
-use greendot_protocol::{CloseCode, State};
+use greendot_protocol::State;
 
-use super::words;
-use crate::file::{Count, Expect, Window};
-use crate::world::{NotBuilt, World};
+use super::{closing_words, name, or_none, words};
+use crate::file::write::secs;
+use crate::file::{Count, Expect, Stated, Window};
+use crate::world::{Asked, NotBuilt, World};
 
 /// What was seen instead, and where to look in the trace.
 type Wrong = (String, Option<u64>);
 
 pub(super) fn check(
-    expect: &Expect,
+    stated: &Stated,
     samples: &[u64],
     world: &World<'_>,
 ) -> Result<Result<(), Wrong>, NotBuilt> {
-    let found = look(expect, samples, world)?;
-    Ok(found.map_err(|(seen, at)| (format!("{}; seen: {seen}", words(expect)), at)))
+    let found = look(stated, samples, world)?;
+    Ok(found.map_err(|(seen, at)| (format!("{}; seen: {seen}", words(stated)), at)))
 }
 
 fn look(
-    expect: &Expect,
+    stated: &Stated,
     samples: &[u64],
     world: &World<'_>,
 ) -> Result<Result<(), Wrong>, NotBuilt> {
+    let expect = &stated.expect;
     let log = world.log();
     Ok(match expect {
         Expect::Events { watcher, user, events } => events_of(world, watcher, user, events),
@@ -39,7 +41,7 @@ fn look(
                 && last_seen.is_none_or(|(from, to)| {
                     answer.last_seen.is_some_and(|it| (from..=to).contains(&it))
                 });
-            held(right, || format!("{answer:?}"))
+            held(right, || answer.to_string())
         }
         Expect::AskRepeated { ask, user, states, rising } => {
             let mut highest = 0;
@@ -49,12 +51,12 @@ fn look(
                 right &= states.contains(&answer.state);
                 right &= !rising || answer.version >= highest;
                 highest = highest.max(answer.version);
-                let pair = (answer.state, answer.version);
-                if seen.last() != Some(&pair) {
-                    seen.push(pair);
+                let words = format!("[{}, {}]", answer.state.name(), answer.version);
+                if seen.last() != Some(&words) {
+                    seen.push(words);
                 }
             }
-            held(right && !seen.is_empty(), || format!("{seen:?}"))
+            held(right && !seen.is_empty(), || format!("[{}]", seen.join(", ")))
         }
         Expect::Snapshot { watcher, nth, user, state, version } => {
             let snapshot =
@@ -64,7 +66,11 @@ fn look(
                 state.is_none_or(|state| state == *it)
                     && version.is_none_or(|version| version == u64::from(*number))
             });
-            held(right, || format!("{entry:?}"))
+            held(right, || {
+                or_none(entry, |(_, state, version)| {
+                    format!("{} at version {version}", state.name())
+                })
+            })
         }
         Expect::NeverSent { watcher, text } => {
             let needle = text.to_lowercase();
@@ -78,20 +84,27 @@ fn look(
         Expect::ConnClosed { conn, closed, at } => {
             let found = world.raw(conn).and_then(|it| it.closed());
             let right = found.is_some_and(|(when, code)| at.holds(when) && name(code) == *closed);
-            held(right, || format!("{:?}", found.map(|(when, code)| (when, name(code)))))
+            held(right, || found.map_or_else(|| "it is open".into(), closing_words))
         }
         Expect::ConnRefused { conn, refused } => {
             let raw = world.raw(conn);
             let right = raw.is_some_and(|it| {
                 !it.welcomed() && it.closed().is_some_and(|(_, code)| name(code) == *refused)
             });
-            held(right, || format!("{raw:?}"))
+            held(right, || match raw {
+                None => "no such connection".into(),
+                Some(raw) => {
+                    let welcome = if raw.welcomed() { "a welcome, and then " } else { "" };
+                    let end = raw.closed().map_or_else(|| "no end".into(), closing_words);
+                    format!("{welcome}{end}")
+                }
+            })
         }
         Expect::Answered { conn, at, is } => {
             // Closed before the frame, or because of it.
             let closed = world.raw(conn).and_then(|it| it.closed());
             let seen = closed.filter(|(when, _)| *when <= at + 1000).map(|(_, code)| name(code));
-            held(seen.as_deref() == Some(is), || format!("{seen:?}"))
+            held(seen.as_deref() == Some(is), || or_none(seen.clone(), |it| it))
         }
         Expect::Outbox { who, at_most, between } => {
             let most = log
@@ -102,14 +115,18 @@ fn look(
                 .filter(|(at, _)| between.holds(*at))
                 .map(|(_, waiting)| *waiting as u64)
                 .max();
-            held(most.is_none_or(|it| it <= *at_most), || format!("{most:?} waiting"))
+            held(most.is_none_or(|it| it <= *at_most), || {
+                or_none(most, |it| format!("{it} waiting"))
+            })
         }
         Expect::Shown { client, user, states } => shown(world, client, user, states),
         Expect::NeverShown { client, user, never } => {
             let seen = shown_states(world, client, user);
             let bad = seen.iter().find(|(_, state)| never.contains(state));
             match bad {
-                Some((at, state)) => Err((format!("{} at {at} ms", state.name()), Some(*at))),
+                Some((at, state)) => {
+                    Err((format!("{} at {} s", state.name(), secs(*at)), Some(*at)))
+                }
                 None => Ok(()),
             }
         }
@@ -125,7 +142,7 @@ fn look(
         Expect::Links { client, are } => {
             let log = world.device_log(client);
             let seen: Vec<&str> = log.iter().flat_map(|it| &it.links).map(|it| it.1).collect();
-            held(seen == *are, || format!("{seen:?}"))
+            held(seen == *are, || format!("[{}]", seen.join(", ")))
         }
         Expect::OpenAtOnce { client, at_most } => {
             let most = world.device_log(client).map_or(0, |it| it.most_open as u64);
@@ -141,7 +158,9 @@ fn look(
         }
         Expect::Silence { session, at_most, between } => {
             let longest = silence(world, session, *between);
-            held(longest.is_some_and(|it| it <= *at_most), || format!("{longest:?} ms"))
+            held(longest.is_some_and(|it| it <= *at_most), || {
+                or_none(longest, |it| format!("{} s", secs(it)))
+            })
         }
         Expect::Beats { client, count, between } => sent(world, client, "beat", *count, *between),
         Expect::Sent { client, frame, count, between } => {
@@ -164,7 +183,7 @@ fn look(
             counted(world.writes(user).into_iter(), *count, *between)
         }
         Expect::AskChanges { .. } | Expect::Memory { .. } | Expect::List { .. } => {
-            return Err(NotBuilt(format!("the expectation {}", words(expect))));
+            return Err(NotBuilt(format!("the expectation {}", words(stated))));
         }
         // Looked at in their time.
         Expect::Sessions { .. }
@@ -182,9 +201,11 @@ fn look(
     })
 }
 
-/// A close code in the words of the protocol.
-fn name(code: u16) -> String {
-    CloseCode::from_number(code).map_or_else(|| code.to_string(), |it| it.name().into())
+/// Times in seconds, the last few of many.
+fn time_words(times: &[u64]) -> String {
+    let skipped = times.len().saturating_sub(20);
+    let shown: Vec<String> = times[skipped..].iter().map(|&it| secs(it)).collect();
+    format!("{}{}", if skipped > 0 { "…, " } else { "" }, shown.join(", "))
 }
 
 fn held(right: bool, seen: impl FnOnce() -> String) -> Result<(), Wrong> {
@@ -197,7 +218,11 @@ fn counted(times: impl Iterator<Item = u64>, count: Count, between: Window) -> R
     if (count.least..=count.most).contains(&many) {
         return Ok(());
     }
-    Err((format!("{many}, at {times:?} ms"), times.last().copied()))
+    let seen = match &times[..] {
+        [] => "0".into(),
+        times => format!("{many}, at {} s", time_words(times)),
+    };
+    Err((seen, times.last().copied()))
 }
 
 fn events_of(
@@ -252,7 +277,13 @@ fn ask_same(world: &World<'_>, asks: &[(String, Option<String>)]) -> Result<(), 
             None => answer.values().cloned().collect(),
         });
     }
-    held(answers.windows(2).all(|it| it[0] == it[1]), || format!("{answers:?}"))
+    held(answers.windows(2).all(|it| it[0] == it[1]), || {
+        let words: Vec<String> = answers
+            .iter()
+            .map(|answer| answer.iter().map(Asked::to_string).collect::<Vec<_>>().join(", "))
+            .collect();
+        words.join(" and ")
+    })
 }
 
 /// The states that an app was shown, repeats folded, `unknown` at the start left out.

@@ -2,8 +2,9 @@
 
 use greendot_protocol::CloseCode;
 
-use super::{Found, words};
-use crate::file::{Expect, Scenario};
+use super::{Found, closing_words, or_none, words};
+use crate::file::write::{quote, secs};
+use crate::file::{Expect, Scenario, Stated};
 use crate::world::{NotBuilt, World};
 
 /// What a look at a moment gave.
@@ -38,7 +39,8 @@ pub(super) fn times(expect: &Expect, scenario: &Scenario) -> Vec<u64> {
     }
 }
 
-pub(super) fn check(expect: &Expect, at: u64, world: &World<'_>) -> Result<Probe, NotBuilt> {
+pub(super) fn check(stated: &Stated, at: u64, world: &World<'_>) -> Result<Probe, NotBuilt> {
+    let expect = &stated.expect;
     let found = match expect {
         Expect::Sessions { user, live, lingering, generations, nodes, .. } => {
             let sessions = world.sessions(user, nodes.as_deref());
@@ -51,16 +53,20 @@ pub(super) fn check(expect: &Expect, at: u64, world: &World<'_>) -> Result<Probe
             let right = live.is_none_or(|it| it == lives)
                 && lingering.is_none_or(|it| it == lingers)
                 && generations.as_ref().is_none_or(|wanted| same_set(wanted, &ranks));
-            held(right, || format!("{lives} live, {lingers} lingering, generations {ranks:?}"))
+            held(right, || {
+                format!("{lives} live, {lingers} lingering, generations {}", rank_words(&ranks))
+            })
         }
         Expect::LastSeen { user, is, .. } => {
             let seen = world.last_seen(user);
-            held(seen.is_some_and(|it| is.holds(it)), || format!("{seen:?} ms"))
+            held(seen.is_some_and(|it| is.holds(it)), || {
+                or_none(seen, |it| format!("{} s", secs(it)))
+            })
         }
         Expect::ConnOpenAt { conn, .. } => match world.raw(conn) {
             Some(raw) => {
                 let closed = raw.closed();
-                held(closed.is_none(), || format!("closed: {closed:?}"))
+                held(closed.is_none(), || or_none(closed, closing_words))
             }
             None => Err("no such connection".into()),
         },
@@ -92,7 +98,9 @@ pub(super) fn check(expect: &Expect, at: u64, world: &World<'_>) -> Result<Probe
         }
         Expect::Ago { client, user, is, .. } => {
             let ago = world.device(client)?.ago(world.now(), user);
-            held(ago.is_some_and(|it| is.holds(it)), || format!("{ago:?} ms ago"))
+            held(ago.is_some_and(|it| is.holds(it)), || {
+                or_none(ago, |it| format!("{} s ago", secs(it)))
+            })
         }
         Expect::Leaks { client, .. } => {
             let left = world.device(client)?.left_behind();
@@ -104,16 +112,14 @@ pub(super) fn check(expect: &Expect, at: u64, world: &World<'_>) -> Result<Probe
         Expect::Lease { session, ahead_at_least, .. } => {
             let ahead = world.lease_ahead(session);
             held(ahead.is_some_and(|it| it >= *ahead_at_least), || {
-                format!("the deadline is {ahead:?} ms ahead")
+                or_none(ahead, |it| format!("the deadline is {} s ahead", secs(it)))
             })
         }
-        other => return Err(NotBuilt(format!("the expectation {}", words(other)))),
+        _ => return Err(NotBuilt(format!("the expectation {}", words(stated)))),
     };
     Ok(match found {
         Ok(()) => Probe::Held,
-        Err(seen) => {
-            Probe::Failed(format!("{} at {} s; seen: {seen}", words(expect), at as f64 / 1e3))
-        }
+        Err(seen) => Probe::Failed(format!("{} at {} s; seen: {seen}", words(stated), secs(at))),
     })
 }
 
@@ -123,4 +129,10 @@ fn held(right: bool, seen: impl FnOnce() -> String) -> Found {
 
 fn same_set(wanted: &[(String, u64)], seen: &[(String, u64)]) -> bool {
     wanted.len() == seen.len() && wanted.iter().all(|it| seen.contains(it))
+}
+
+fn rank_words(ranks: &[(String, u64)]) -> String {
+    let ranks: Vec<String> =
+        ranks.iter().map(|(id, rank)| format!("{}: {rank}", quote(id))).collect();
+    format!("{{{}}}", ranks.join(", "))
 }

@@ -2,10 +2,14 @@
 
 mod at_end;
 mod at_time;
+mod cause;
 
 use std::collections::BTreeMap;
 
-use crate::file::{Expect, Scenario, Stated};
+use greendot_protocol::CloseCode;
+
+use crate::file::write::secs;
+use crate::file::{Scenario, Stated};
 use crate::world::{NotBuilt, World};
 
 /// A run of a scenario with one seed.
@@ -26,6 +30,8 @@ pub struct Failure {
     pub text: String,
     /// Where to look in the trace, in ms.
     pub at: Option<u64>,
+    /// The last step until then that concerns whom the expectation is about, by its index.
+    pub before: Option<usize>,
 }
 
 /// What a check found.
@@ -39,7 +45,8 @@ type Found = Result<(), String>;
 pub fn play(scenario: &Scenario, seed: u64, traced: bool) -> Result<Verdict, NotBuilt> {
     let mut failures = Vec::new();
     let mut fail = |stated: &Stated, at: Option<u64>, text: String| {
-        failures.push(Failure { line: stated.line, text, at });
+        let before = at.and_then(|at| cause::last_step(scenario, &stated.expect, at));
+        failures.push(Failure { line: stated.line, text, at, before });
     };
     let mut probes: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (index, stated) in scenario.expects.iter().enumerate() {
@@ -53,7 +60,7 @@ pub fn play(scenario: &Scenario, seed: u64, traced: bool) -> Result<Verdict, Not
         world.run(at)?;
         for index in indices {
             let stated = &scenario.expects[index];
-            match at_time::check(&stated.expect, at, &world)? {
+            match at_time::check(stated, at, &world)? {
                 at_time::Probe::Held => {}
                 at_time::Probe::Sample(value) => samples.entry(index).or_default().push(value),
                 at_time::Probe::Failed(seen) => fail(stated, Some(at), seen),
@@ -63,15 +70,34 @@ pub fn play(scenario: &Scenario, seed: u64, traced: bool) -> Result<Verdict, Not
     world.run(scenario.until)?;
     for (index, stated) in scenario.expects.iter().enumerate() {
         let values = samples.get(&index).map_or(&[][..], Vec::as_slice);
-        if let Err((seen, at)) = at_end::check(&stated.expect, values, &world)? {
+        if let Err((seen, at)) = at_end::check(stated, values, &world)? {
             fail(stated, at, seen);
         }
     }
     Ok(Verdict { failures, trace: world.trace_lines().to_vec() })
 }
 
-/// The expectation in the words of the format, shortened.
-pub(crate) fn words(expect: &Expect) -> String {
-    let text = format!("{expect:?}");
-    if text.len() > 300 { format!("{}…", &text[..text.floor_char_boundary(300)]) } else { text }
+/// The expectation in the file's own words, shortened.
+fn words(stated: &Stated) -> String {
+    let text = &stated.words;
+    if text.len() > 300 {
+        format!("{}…", &text[..text.floor_char_boundary(300)])
+    } else {
+        text.clone()
+    }
+}
+
+/// What was seen, or that nothing was.
+fn or_none<T>(seen: Option<T>, words: impl FnOnce(T) -> String) -> String {
+    seen.map_or_else(|| "nothing".into(), words)
+}
+
+/// A close code in the words of the protocol.
+fn name(code: u16) -> String {
+    CloseCode::from_number(code).map_or_else(|| code.to_string(), |it| it.name().into())
+}
+
+/// A connection's end.
+fn closing_words((at, code): (u64, u16)) -> String {
+    format!("closed as {} at {} s", name(code), secs(at))
 }

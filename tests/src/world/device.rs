@@ -8,6 +8,7 @@ use greendot_protocol::{Span, State, Time};
 
 use super::conn::{Down, Up};
 use super::{Edge, NotBuilt, Owner, World};
+use crate::file::write::words;
 use crate::file::{LinkAction, Verb};
 
 /// A device with one page.
@@ -16,6 +17,10 @@ pub struct Device {
     pub(super) user: String,
     /// None once the page is gone.
     pub(super) client: Option<Client>,
+    /// Its browser: pages with the same number talk to each other.
+    browser: usize,
+    /// The id that its session goes by, which the tab's storage holds too.
+    session: String,
     /// Its nodes, by their index in the world.
     pub(super) nodes: Vec<usize>,
     /// The world's connection for each dial that is still of interest.
@@ -184,13 +189,18 @@ impl World<'_> {
         session: &str,
         nodes: Vec<usize>,
         idle_after: Option<u64>,
+        browser: Option<usize>,
     ) -> usize {
         let seed = self.rng.next();
         let user = name.split_once('/').map_or(name, |it| it.0).to_owned();
+        let known = self.devices.iter().position(|it| it.name == name);
+        let place = known.unwrap_or(self.devices.len());
         let mut device = Device {
             name: name.to_owned(),
             user,
             client: None,
+            browser: browser.unwrap_or(place),
+            session: session.to_owned(),
             conns: BTreeMap::new(),
             parts: BTreeMap::new(),
             users: BTreeMap::new(),
@@ -213,20 +223,15 @@ impl World<'_> {
             seed,
         };
         device.client = Some(Client::new(device.clock(self.now), &config));
-        let index = match self.devices.iter().position(|it| it.name == name) {
-            Some(index) => {
-                // The page was left and is loaded anew. What is on the way to the old one is lost.
-                device.hooks = std::mem::take(&mut self.devices[index].hooks);
-                self.devices[index] = device;
-                index
-            }
-            None => {
-                self.devices.push(device);
-                self.devices.len() - 1
-            }
-        };
-        self.on_client(index, Client::connect);
-        index
+        if known.is_some() {
+            // The page was left and is loaded anew. What is on the way to the old one is lost.
+            device.hooks = std::mem::take(&mut self.devices[place].hooks);
+            self.devices[place] = device;
+        } else {
+            self.devices.push(device);
+        }
+        self.on_client(place, Client::connect);
+        place
     }
 
     /// Something reached the client's end of a connection.
@@ -252,10 +257,45 @@ impl World<'_> {
         }
     }
 
+    /// The person touches a page, and the page tells the others of its browser.
     pub(super) fn device_input(&mut self, device: usize) {
-        if self.devices[device].runs() {
-            self.on_client(device, Client::handle_input);
+        if !self.devices[device].runs() {
+            return;
         }
+        self.on_client(device, Client::handle_input);
+        let browser = self.devices[device].browser;
+        for other in 0..self.devices.len() {
+            // A page that is frozen or in the cache has left the channel.
+            if other != device
+                && self.devices[other].browser == browser
+                && self.devices[other].runs()
+            {
+                self.on_client(other, Client::handle_input_elsewhere);
+            }
+        }
+    }
+
+    /// The id for a page that found one in its tab's storage. The page that wrote it says there
+    /// when it is left: without that word the storage is a copy, and its id another page's.
+    fn session_for(&self, name: &str, stored: Option<&str>, browser: Option<usize>) -> String {
+        let own = name.split_once('/').map_or("", |it| it.1);
+        let in_use = |id: &str| {
+            self.devices
+                .iter()
+                .any(|it| Some(it.browser) == browser && it.session == id && it.client.is_some())
+        };
+        stored.filter(|id| !in_use(id)).unwrap_or(own).to_owned()
+    }
+
+    /// A beacon leaves the device over a connection of its own, or is lost.
+    pub(super) fn device_beacons(&mut self, device: usize, node: u32, ticket: Box<str>) {
+        let row = &self.devices[device];
+        if row.offline || row.blackholed {
+            return;
+        }
+        let node = row.nodes.get(node as usize).copied().unwrap_or(0);
+        let at = self.now + self.scenario.settings.latency;
+        self.at(at, super::ARRIVAL, super::Task::Beacon(node, ticket));
     }
 
     /// What arrived while the page could not take it.
@@ -282,15 +322,16 @@ impl World<'_> {
     pub(super) fn device_step(&mut self, verb: &Verb) -> Result<(), NotBuilt> {
         use greendot_client::core::Page;
         match verb {
-            Verb::Open { client, nodes, idle_after, stored, twin_of: None } => {
+            Verb::Open { client, nodes, idle_after, stored, twin_of } => {
                 let nodes: Vec<usize> = if nodes.is_empty() {
                     vec![self.node_or_first(None)]
                 } else {
                     nodes.iter().map(|name| self.node_index(name)).collect()
                 };
-                let session = client.split_once('/').map_or("", |it| it.1);
-                let session = stored.as_deref().unwrap_or(session);
-                self.open_device(client, session, nodes, *idle_after);
+                let twin = twin_of.as_deref().map(|it| self.device_index(it)).transpose()?;
+                let browser = twin.map(|it| self.devices[it].browser);
+                let session = self.session_for(client, stored.as_deref(), browser);
+                self.open_device(client, &session, nodes, *idle_after, browser);
             }
             Verb::AppWatch { client, users, part, .. } => {
                 let device = self.device_index(client)?;
@@ -421,7 +462,7 @@ impl World<'_> {
             Verb::Frame(frame) => self.sdk_frame(frame)?,
             Verb::Lost => self.sdk_lost()?,
             Verb::Back => self.sdk_back()?,
-            other => return Err(NotBuilt(format!("the step {other:?}"))),
+            other => return Err(NotBuilt(format!("the step {}", words(other)))),
         }
         Ok(())
     }

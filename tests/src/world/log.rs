@@ -1,8 +1,11 @@
 //! What happened, for the judge.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use greendot_protocol::State;
+
+use crate::file::write::{quote, secs};
 
 /// An event that reached a viewer.
 #[derive(Clone, Debug)]
@@ -39,6 +42,19 @@ pub struct Asked {
     pub last_seen: Option<u64>,
     /// The note.
     pub note: String,
+}
+
+impl fmt::Display for Asked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at version {}", self.state.name(), self.version)?;
+        if let Some(at) = self.last_seen {
+            write!(f, ", last seen at {} s", secs(at))?;
+        }
+        if !self.note.is_empty() {
+            write!(f, ", note {}", quote(&self.note))?;
+        }
+        Ok(())
+    }
 }
 
 /// A change told to a part of an app.

@@ -61,6 +61,8 @@ enum Task {
     Input { device: usize, every: u64, until: u64 },
     /// Something from R reaches a node, if it is still in that run.
     FromStore(usize, u64, Box<store::FromStore>),
+    /// A beacon reaches a node.
+    Beacon(usize, Box<str>),
     /// A broken path is noticed at the server's end.
     ServerSeesEnd(usize),
 }
@@ -146,7 +148,7 @@ impl<'a> World<'a> {
             world.add_node(name)?;
         }
         if scenario.kind == Kind::Sdk {
-            world.open_device("", "s1", Vec::new(), None);
+            world.open_device("", "s1", Vec::new(), None, None);
         }
         for (index, step) in scenario.steps.iter().enumerate() {
             world.at(step.at, STEP, Task::Step(index));
@@ -226,6 +228,7 @@ impl<'a> World<'a> {
             Task::Ask { step, left } => self.ask_again(step, left),
             Task::Input { device, every, until } => self.input(device, every, until),
             Task::FromStore(node, run, message) => self.arrive_from_store(node, run, *message),
+            Task::Beacon(node, ticket) => self.take_beacon(node, &ticket),
             Task::ServerSeesEnd(conn) => self.server_sees_end(conn),
         }
         Ok(())
@@ -307,6 +310,15 @@ impl<'a> World<'a> {
     /// The lines of the trace.
     pub fn trace_lines(&self) -> &[(u64, String)] {
         self.trace.lines()
+    }
+
+    /// A line about a connection, by the name that the file gives its client.
+    fn note_of(&mut self, conn: usize, line: impl FnOnce() -> String) {
+        let name = match &self.conns[conn].owner {
+            Owner::Raw(name) | Owner::Viewer(name) => name,
+            Owner::Device(device, _) => &self.devices[*device].name,
+        };
+        self.trace.add(self.now, || format!("{name} {}", line()));
     }
 
     fn note(&mut self, line: impl FnOnce() -> String) {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use greendot_engine::core::directory::SessionView;
 use greendot_engine::core::{ConnId, Connect, Ending, Node, NodeCounts, Output, SelfReport, Start};
-use greendot_protocol::binary::{decode_client, encode_server};
-use greendot_protocol::{ClientFrame, CloseCode, Epoch, Hello, Span, Time};
+use greendot_protocol::binary::{decode_client, encode_client, encode_server};
+use greendot_protocol::{ClientFrame, CloseCode, Epoch, Hello, ServerFrame, Span, Time};
 
 use super::conn::{Down, LOST, Up};
 use super::store::FromStore;
+use super::trace::client_words;
 use super::{ARRIVAL, ENGINE_ORIGIN, Edge, NotBuilt, Owner, Task, World};
 
 /// A node of the world.
@@ -61,7 +62,33 @@ pub(super) fn token(user: &str, until: Option<u64>) -> String {
     until.map_or_else(|| user.to_owned(), |until| format!("{user}|{until}"))
 }
 
+/// The ticket that a driver gives a connection. Nobody here guesses any.
+fn ticket_of(conn: usize) -> String {
+    format!("ticket-{conn}")
+}
+
 impl World<'_> {
+    /// A beacon reaches a node: `closing` for the connection of that ticket, if the node still has
+    /// it, however dead the path of the connection itself is.
+    pub(super) fn take_beacon(&mut self, node: usize, ticket: &str) {
+        let conn = ticket.strip_prefix("ticket-").and_then(|it| it.parse::<usize>().ok());
+        let Some(conn) = conn.filter(|&it| self.conns.get(it).is_some_and(|it| it.node == node))
+        else {
+            return;
+        };
+        if self.conns[conn].engine.is_none() {
+            return;
+        }
+        let mut bytes = Vec::new();
+        encode_client(&ClientFrame::Closing, &mut bytes);
+        if self.nodes[node].paused {
+            self.edge_with(&bytes, |bytes| Edge::FrameWaits { conn, bytes });
+            self.nodes[node].backlog.push(Waiting::Up(conn, Up::Frame(bytes)));
+        } else {
+            self.take_up(conn, Up::Frame(bytes));
+        }
+    }
+
     pub(super) fn add_node(&mut self, name: &str) -> Result<(), NotBuilt> {
         self.nodes.push(SimNode {
             name: name.to_owned(),
@@ -220,7 +247,7 @@ impl World<'_> {
             Ok(None) => return,
             Err(_) => return self.refuse(conn, CloseCode::BadFrame),
         };
-        self.note(|| format!("conn {conn} ↑ {frame:?}"));
+        self.note_of(conn, || format!("↑ {}", client_words(&frame)));
         self.edge_with(bytes, |bytes| Edge::Frame { conn, bytes });
         match (self.conns[conn].engine, &frame) {
             (None, ClientFrame::Hello(hello)) => self.take_hello(node, conn, hello),
@@ -327,7 +354,7 @@ impl World<'_> {
                         Ending::Bye => 1000,
                         Ending::Code(code) => code.number(),
                     };
-                    self.note(|| format!("conn {conn}: the node closes with {code:?}"));
+                    self.note_of(conn, || format!("is closed by the node: {code:?}"));
                     self.edge(Edge::Closes { conn, code: number });
                     self.send_down(conn, Down::Closed(number));
                     self.conns[conn].closing = true;
@@ -367,8 +394,13 @@ impl World<'_> {
         let mut frames: Vec<Vec<u8>> = Vec::new();
         if let Some(engine) = self.nodes[node].engine.as_mut() {
             engine.transmit(now, id, &mut |frame| {
+                let ticket = ticket_of(conn);
+                let mut frame = frame.clone();
+                if let ServerFrame::Welcome(welcome) = &mut frame {
+                    welcome.ticket = &ticket;
+                }
                 let mut bytes = Vec::new();
-                encode_server(frame, &mut bytes);
+                encode_server(&frame, &mut bytes);
                 frames.push(bytes);
             });
         }

@@ -8,6 +8,7 @@ use super::conn::Up;
 use super::device::link_name;
 use super::log::Callback;
 use super::node::token;
+use super::trace::server_words;
 use super::{Edge, NotBuilt, World};
 use crate::file::{FrameStep, Kind, LinkAction};
 
@@ -42,7 +43,8 @@ impl World<'_> {
     pub(super) fn drain(&mut self, device: usize) {
         while let Some(output) = self.devices[device].client.as_mut().and_then(Client::poll_output)
         {
-            self.note(|| format!("device {device}: {output:?}"));
+            let name = &self.devices[device].name;
+            self.trace.add(self.now, || format!("{name}: {output:?}"));
             self.obey(device, output);
         }
     }
@@ -95,6 +97,7 @@ impl World<'_> {
                 let name = it.name.clone();
                 self.log.devices.entry(name).or_default().callbacks.push(callback);
             }
+            Output::Beacon { node, ticket } => self.device_beacons(device, node, ticket),
             Output::Link { state, .. } => self.link_told(device, state),
             _ => {}
         }
@@ -128,7 +131,8 @@ impl World<'_> {
         match decoded {
             _ if lost => {}
             Ok(Some(frame)) => {
-                self.note(|| format!("device {device} ↓ {frame:?}"));
+                let name = &self.devices[device].name;
+                self.trace.add(self.now, || format!("{name} ↓ {}", server_words(&frame)));
                 self.on_client(device, |it, now| it.handle_frame(now, dial, &frame));
             }
             Ok(None) => {}

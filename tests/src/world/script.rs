@@ -11,7 +11,7 @@ impl World<'_> {
     pub(super) fn step(&mut self, index: usize) -> Result<(), NotBuilt> {
         let scenario = self.scenario;
         let verb = &scenario.steps[index].verb;
-        self.note(|| format!("step {verb:?}"));
+        self.note(|| format!("step {}", scenario.steps[index]));
         self.edge(Edge::Step(index));
         match verb {
             Verb::Watch { watcher, users, node, token_until } => {

@@ -1,5 +1,21 @@
 //! What happened, in words, for people.
 
+use greendot_protocol::{ClientFrame, ServerFrame, json};
+
+/// A frame in the words of the protocol.
+pub(super) fn client_words(frame: &ClientFrame<'_>) -> String {
+    let mut text = Vec::new();
+    json::encode_client(frame, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A frame in the words of the protocol.
+pub(super) fn server_words(frame: &ServerFrame<'_>) -> String {
+    let mut text = Vec::new();
+    json::encode_server(frame, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
 /// The trace; empty unless asked for, since most runs hold.
 #[derive(Debug)]
 pub(super) struct Trace {

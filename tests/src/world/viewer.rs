@@ -9,6 +9,7 @@ use greendot_protocol::{Beat, ClientFrame, Hello, ServerFrame, State, WatchItem}
 use super::conn::{Down, Up};
 use super::log::{Asked, ViewerEvent, ViewerSnapshot};
 use super::node::token;
+use super::trace::server_words;
 use super::{ARRIVAL, Owner, Task, World};
 use crate::file::Verb;
 
@@ -123,7 +124,7 @@ impl World<'_> {
 
     fn viewer_reads(&mut self, name: &str, conn: usize, bytes: &[u8]) {
         let Ok(Some(frame)) = decode_server(bytes) else { return };
-        self.note(|| format!("{name} ↓ {frame:?}"));
+        self.note(|| format!("{name} ↓ {}", server_words(&frame)));
         let at = self.now;
         self.log.frames.entry(name.to_owned()).or_default().push(format!("{frame:?}"));
         let Some(viewer) = self.viewers.get_mut(name) else { return };
@@ -196,7 +197,11 @@ impl World<'_> {
                 (it.user.to_string(), asked)
             })
             .collect();
-        self.note(|| format!("ask {name}: {answer:?}"));
+        self.note(|| {
+            let users: Vec<String> =
+                answer.iter().map(|(user, it)| format!("{user} is {it}")).collect();
+            format!("ask {name}: {}", users.join("; "))
+        });
         self.log.asks.entry(name).or_default().push(answer);
     }
 }

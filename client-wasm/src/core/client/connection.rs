@@ -151,9 +151,8 @@ impl Client {
         self.node_is_stale = welcome.stale;
         self.own.welcomed(welcome.mode, welcome.revision);
         self.tell_mode();
-        if !welcome.ticket.is_empty() {
-            self.outputs.push(Output::Ticket(welcome.ticket.into()));
-        }
+        let ticket: Box<str> = welcome.ticket.into();
+        self.beacon = Some((self.link.node, ticket)).filter(|(_, it)| !it.is_empty());
         self.go_live_if_loaded(now);
     }
 
@@ -211,13 +210,21 @@ impl Client {
         self.lose(now, loss);
     }
 
-    /// Says farewell if there is anyone to hear it, and closes the connection.
+    /// Says farewell by the means that arrives, and closes the connection.
     pub(super) fn leave(&mut self, now: Time, farewell: Message) {
         if self.link.is_open() {
             self.send(now, farewell);
             self.close_socket(NORMAL);
         } else {
             self.close_socket(ABANDONED);
+        }
+        // On a link that is not known to be good the frame may be lost, and where there is no link
+        // the server may not know it yet: without a word it would wait until the lease runs out.
+        let beacon = self.beacon.take();
+        if (self.doubted || !self.link.is_open())
+            && let Some((node, ticket)) = beacon
+        {
+            self.outputs.push(Output::Beacon { node, ticket });
         }
     }
 
@@ -231,6 +238,10 @@ impl Client {
     pub(super) fn lose(&mut self, now: Time, loss: Loss) {
         self.forget_connection(loss.since);
         let retry = self.link.lost(now, loss, self.beat, &mut self.alarms, &mut self.rng);
+        if self.link.phase == Phase::Stopped {
+            // Nothing more is to be said for this session.
+            self.beacon = None;
+        }
         self.tell_stale();
         self.tell_link(retry);
     }

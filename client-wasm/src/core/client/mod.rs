@@ -46,6 +46,8 @@ pub struct Client {
     alarms: Alarms,
     /// The token of the present dial, until its hello.
     token: Box<str>,
+    /// The right to say `closing` by a beacon, and the node that gave it: that of the last welcome.
+    beacon: Option<(u32, Box<str>)>,
     /// The beats of the present connection, from its welcome on.
     heart: Option<Heart>,
     awake: Awake,
@@ -102,6 +104,7 @@ impl Client {
             link: Link::new(config.nodes),
             alarms: Alarms::default(),
             token: Box::default(),
+            beacon: None,
             heart: None,
             awake: Awake::new(now),
             own: Own::default(),

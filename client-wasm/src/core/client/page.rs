@@ -80,14 +80,19 @@ impl Client {
 
     /// The person has touched the page. Cheap: no timer moves.
     pub fn handle_input(&mut self, now: Time) {
+        self.handle_input_elsewhere(now);
+        // So it did not go after all.
+        self.thaw(now);
+    }
+
+    /// The person has touched another page of this browser, which is the same device to everybody.
+    pub fn handle_input_elsewhere(&mut self, now: Time) {
         let now = self.arrive(now);
         self.idle.last_input = now;
         if core::mem::take(&mut self.idle.said) && self.link.is_open() {
             self.send(now, Message::Active);
             self.await_idle();
         }
-        // So it did not go after all.
-        self.thaw(now);
     }
 
     fn on_visible(&mut self, now: Time) {
@@ -125,6 +130,7 @@ impl Client {
             self.leave(now, Message::Closing);
             self.lose(now, Loss { page_left: true, ..Loss::at(now) });
         } else if self.link.phase == Phase::Waiting {
+            self.leave(now, Message::Closing);
             self.link.phase = Phase::Away;
             self.alarms.clear(Reason::Retry);
         }

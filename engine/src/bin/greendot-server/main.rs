@@ -4,6 +4,7 @@ mod options;
 
 use std::error::Error;
 use std::future::IntoFuture;
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -46,19 +47,30 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
+    let settings = options.settings();
+    let presence =
+        Presence::builder(DevAuth).settings(settings).limits(options.limits()).build()?;
     warn!(
         "--dev: any client is whoever it says it is, no token is checked. For your own machine \
          only, never for people's data"
     );
-    let presence =
-        Presence::builder(DevAuth).settings(options.settings()).limits(options.limits()).build()?;
+    if let Some(doubt) = settings.doubt() {
+        warn!("{doubt} (--warmup)");
+    }
     let app = Router::new()
         .route("/", get("Greendot presence server. Open a WebSocket at /presence.\n"))
         .nest("/presence", presence.router());
-    let listener = tokio::net::TcpListener::bind(options.listen)
-        .await
-        .map_err(|error| format!("cannot listen on {}: {error}", options.listen))?;
-    println!("listening on http://{}", listener.local_addr()?);
+    let listener = tokio::net::TcpListener::bind(options.listen).await.map_err(|error| {
+        let listen = options.listen;
+        format!("cannot listen on {listen}: {error}; choose another port with --listen")
+    })?;
+    let address = listener.local_addr()?;
+    // In one piece: who reads only the first line may be gone before a second one.
+    let started = format!(
+        "listening on http://{address}\npresence at ws://{address}/presence, where a token is a \
+         user's name, as in \"ana\"\n"
+    );
+    std::io::stdout().write_all(started.as_bytes())?;
     let (drained, stop) = oneshot::channel::<()>();
     let serving = axum::serve(no_delay(listener), app)
         .with_graceful_shutdown(async move { _ = stop.await })

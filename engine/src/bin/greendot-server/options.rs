@@ -13,7 +13,7 @@ use tracing::level_filters::LevelFilter;
 #[command(version)]
 pub(crate) struct Options {
     /// Address and port; port 0 takes any that is free.
-    #[arg(long, default_value = "127.0.0.1:4780", value_name = "ADDR")]
+    #[arg(long, default_value = "127.0.0.1:4780", value_name = "ADDR:PORT", value_parser = address)]
     pub(crate) listen: SocketAddr,
     /// Believe everybody: a client's token is its user name. Loopback only.
     #[arg(long)]
@@ -42,7 +42,8 @@ pub(crate) struct Options {
     /// After how long without input a device counts as idle; 0: never [default: 600].
     #[arg(long, value_name = "SECONDS", value_parser = span)]
     idle_after: Option<Span>,
-    /// How long after a start unheard-of users are `unknown` [default: ttl + grace].
+    /// How long after a start unheard-of users are `unknown`; clients may take 40 s to come back
+    /// [default: ttl + grace].
     #[arg(long, value_name = "SECONDS", value_parser = span)]
     warmup: Option<Span>,
     /// Open connections; one more is told to come back later [default: 100000].
@@ -90,6 +91,15 @@ impl Options {
     }
 }
 
+/// An address with a port.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "give an IP address and a port, as in 127.0.0.1:4780 or [::1]:4780; port 0 takes any that \
+         is free"
+            .into()
+    })
+}
+
 /// Seconds with decimals, to the millisecond.
 fn span(text: &str) -> Result<Span, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("{text:?} is no number of seconds"))?;
@@ -123,6 +133,14 @@ mod tests {
         }
         for address in ["127.0.0.1:0", "127.1.2.3:80", "[::1]:80"] {
             assert_eq!(options(&["--dev", "--listen", address]).check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn an_address_without_a_port_is_told_the_form() {
+        for wrong in ["4780", "127.0.0.1", "localhost:4780"] {
+            let refused = address(wrong).unwrap_err();
+            assert!(refused.contains("127.0.0.1:4780"), "{refused}");
         }
     }
 

@@ -111,6 +111,11 @@ impl Directory {
         self.sessions_of(user).find(|(_, it)| *it.name == *name).map(|(id, _)| id)
     }
 
+    /// The session in this slot, if there is one.
+    pub(crate) fn session_at(&self, slot: u32) -> Option<SessionId> {
+        self.sessions.id_at(slot).map(SessionId)
+    }
+
     /// The session's user, while it is there.
     pub fn user_of(&self, session: SessionId) -> Option<UserId> {
         self.sessions.get(session.0).map(|it| it.user)

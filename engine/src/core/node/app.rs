@@ -10,6 +10,7 @@ use super::shared::{Shared, Then};
 use super::{ConnId, Ending, Node, Output};
 use crate::core::directory::{Record, UserId};
 use crate::core::gate::{Glimpse, Sight};
+use crate::core::leases::Waiting;
 use crate::store::{Report, Request};
 
 /// A connect or a wish that was refused.
@@ -175,23 +176,17 @@ impl Node {
 
     /// Tells the user's connections the mode, but for the one that knows.
     pub(super) fn tell_mode(&mut self, user: UserId, except: Option<ConnId>) {
-        for lease in self.leases_of(user) {
-            let conn = self.leases.get(lease).and_then(|it| it.conn);
-            if let Some(conn) = conn.filter(|&it| Some(it) != except) {
-                if let Some(row) = self.conns.get_mut(conn.0) {
-                    row.waiting.mode = true;
-                }
+        for conn in self.leases_of(user) {
+            if Some(conn) != except && self.leases.is_connected(conn) {
+                self.leases.wait(conn, Waiting::MODE);
                 self.wake(conn);
             }
         }
     }
 
-    pub(super) fn leases_of(&self, user: UserId) -> Vec<crate::core::leases::LeaseId> {
-        self.directory.ids_of(user).filter_map(|session| self.lease_of(session)).collect()
-    }
-
-    /// The name that a connection speaks for.
-    pub fn user_of(&self, conn: ConnId) -> Option<&Arc<str>> {
-        self.conns.get(conn.0).map(|it| &it.name)
+    /// The latest connects of the user's sessions here.
+    pub(super) fn leases_of(&self, user: UserId) -> Vec<ConnId> {
+        let sessions = self.directory.ids_of(user);
+        sessions.filter_map(|session| self.leases.at(session.id().slot)).collect()
     }
 }

@@ -1,11 +1,13 @@
 //! What a connection says after its hello.
 
+use std::sync::Arc;
+
 use greendot_protocol::limits::{NOTE_BYTES, USER_BYTES, WATCHES};
 use greendot_protocol::{Beat, ClientFrame, CloseCode, ErrorCode, Span, Time, WatchItem};
 
 use super::{ConnId, Ending, Node};
 use crate::core::gate::Sight;
-use crate::core::leases::{Idle, LeaseId};
+use crate::core::leases::{Idle, Touch, Waiting};
 
 /// Errors that wait for one connection; a client that causes more without reading them is closed.
 const ERRORS_WAITING: usize = 64;
@@ -21,15 +23,25 @@ impl Node {
     /// A frame has arrived. From a connection that speaks for no session any more it has no effect
     /// (rule 4).
     pub fn handle_frame(&mut self, now: Time, conn: ConnId, frame: &ClientFrame<'_>) {
-        let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) else { return };
+        // A farewell revives nothing that is over elsewhere.
         let leaves = matches!(frame, ClientFrame::Bye | ClientFrame::Closing);
-        self.sign_of_life(now, lease, leaves);
+        let late = !leaves && self.is_late(now, conn);
+        match self.leases.touch(now, conn) {
+            Touch::Nobody => return,
+            Touch::Alive => self.renewed(now, conn, None, late),
+            Touch::Noted { silence, lingers } => {
+                self.renewed(now, conn, silence, late);
+                if lingers {
+                    self.revive(now, conn);
+                }
+            }
+        }
         match frame {
-            ClientFrame::Hello(_) => self.end(now, lease, Ending::Code(CloseCode::BadFrame)),
-            ClientFrame::Beat(beat) => self.on_beat(now, conn, lease, *beat),
+            ClientFrame::Hello(_) => self.end(now, conn, Ending::Code(CloseCode::BadFrame)),
+            ClientFrame::Beat(beat) => self.on_beat(now, conn, *beat),
             ClientFrame::Watch { request, users } => self.on_watch(now, conn, *request, users),
             ClientFrame::Unwatch { numbers } => {
-                if let Some(viewer) = self.conns.get(conn.0).and_then(|it| it.viewer) {
+                if let Some(viewer) = self.viewer_of(conn) {
                     for &number in numbers {
                         self.watches.unwatch(viewer, number);
                     }
@@ -37,11 +49,11 @@ impl Node {
                 }
             }
             ClientFrame::Mode(mode) => {
-                let Some(name) = self.conns.get(conn.0).map(|it| it.name.clone()) else { return };
+                let Some(name) = self.name_of(conn) else { return };
                 self.set_mode(now, &name, *mode);
             }
             ClientFrame::Note(note) => {
-                let Some(name) = self.conns.get(conn.0).map(|it| it.name.clone()) else { return };
+                let Some(name) = self.name_of(conn) else { return };
                 if self.set_note(now, &name, note).is_err() {
                     let text = format!(
                         "the note has {} bytes; at most {NOTE_BYTES}: shorten it",
@@ -50,87 +62,86 @@ impl Node {
                     self.complain(now, conn, ErrorCode::NoteTooLong, 0, text);
                 }
             }
-            ClientFrame::Idle => self.set_idle(now, lease, Idle::Told),
+            ClientFrame::Idle => self.set_idle(now, conn, Idle::Told),
             ClientFrame::Active => {
-                if let Some(row) = self.leases.get_mut(lease) {
-                    row.input = Some(now);
-                }
-                self.set_idle(now, lease, Idle::No);
-                self.leases.arm(lease);
+                self.leases.input(conn, now);
+                self.set_idle(now, conn, Idle::No);
             }
-            ClientFrame::Closing => self.linger(now, lease),
-            ClientFrame::Bye => self.end(now, lease, Ending::Bye),
+            ClientFrame::Closing => self.linger(now, conn),
+            ClientFrame::Bye => self.end(now, conn, Ending::Bye),
             // A later version's frame, passed over; it was a sign of life all the same.
             _ => {}
         }
     }
 
-    /// A frame of a kind unknown here, or a pong, has arrived: a sign of life.
+    /// A frame of a kind unknown here, or a pong, has arrived: a sign of life. It takes no `closing` back.
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
-        let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) else { return };
-        if self.leases.get(lease).is_some_and(|it| it.lingers_until.is_none()) {
-            self.touch(now, lease, false);
+        if self.leases.get(conn).is_some_and(|it| it.lingers_until.is_some()) {
+            return;
+        }
+        let late = self.is_late(now, conn);
+        match self.leases.touch(now, conn) {
+            Touch::Nobody => {}
+            Touch::Alive => self.renewed(now, conn, None, late),
+            Touch::Noted { silence, .. } => self.renewed(now, conn, silence, late),
         }
     }
 
     /// What waited on the connection has been read, as [`super::Output::ReadFirst`] asked.
     pub fn handle_read(&mut self, now: Time, conn: ConnId) {
-        let Some(lease) = self.conns.get(conn.0).and_then(|it| it.lease) else { return };
-        let Some(row) = self.leases.get_mut(lease) else { return };
-        if row.reading_since.take().is_some() {
-            self.expire(now, lease);
+        if self.leases.end_reading(conn) {
+            self.expire(now, conn);
         }
     }
 
-    /// The newest generation has been heard: its deadline moves, and one that lingered while its
-    /// connection still stood lives on.
-    fn sign_of_life(&mut self, now: Time, lease: LeaseId, leaves: bool) {
-        self.touch(now, lease, leaves);
-        let Some(row) = self.leases.get_mut(lease) else { return };
-        if row.lingers_until.take().is_some() {
-            let session = row.session;
-            self.directory.revive(session);
-            self.leases.arm(lease);
-            self.seat_revives(now, lease);
-        }
+    /// Whether the session's lease has run out, so that it may be over at other nodes.
+    fn is_late(&self, now: Time, conn: ConnId) -> bool {
+        self.shared.is_some() && self.leases.get(conn).is_some_and(|it| it.deadline <= now)
     }
 
-    /// `leaves`: the sign of life is a farewell, which revives nothing that is over elsewhere.
-    fn touch(&mut self, now: Time, lease: LeaseId, leaves: bool) {
-        let late = self.leases.get(lease).is_some_and(|it| self.leases.deadline(it) <= now);
-        let silence = self.leases.touch(now, lease);
+    /// A lease has been renewed, after a silence of this length if that was reported; `late` if it had
+    /// run out.
+    fn renewed(&mut self, now: Time, conn: ConnId, silence: Option<Span>, late: bool) {
         if self.shared.is_some() {
-            self.seat_heard(now, lease, silence, late && !leaves);
+            self.seat_heard(now, conn, silence, late);
         }
     }
 
-    fn on_beat(&mut self, now: Time, conn: ConnId, lease: LeaseId, beat: Beat) {
-        if let Some(row) = self.conns.get_mut(conn.0) {
-            row.waiting.beat_answer = Some(beat.number);
+    /// A session that lingered while its connection still stood lives on.
+    fn revive(&mut self, now: Time, conn: ConnId) {
+        let Some(session) = self.session_of(conn) else { return };
+        if self.leases.revive(conn) {
+            self.directory.revive(session);
+            self.seat_revives(now, conn);
         }
+    }
+
+    fn on_beat(&mut self, now: Time, conn: ConnId, beat: Beat) {
+        self.leases.answer(conn, beat.number);
         if let Some(secs) = beat.input_age_secs {
             let age = Span::from_secs(u64::from(secs));
-            let Some(row) = self.leases.get_mut(lease) else { return };
-            row.input = row.input.max(Some(now - age));
-            let back = row.idle == Idle::Found && age < row.idle_after;
-            if back {
-                self.set_idle(now, lease, Idle::No);
+            self.leases.input(conn, now - age);
+            let found = self.leases.get(conn).is_some_and(|it| it.idle == Idle::Found);
+            if found && age < self.leases.idle_after(conn) {
+                self.set_idle(now, conn, Idle::No);
             }
-            self.leases.arm(lease);
         }
         self.wake(conn);
     }
 
-    pub(super) fn set_idle(&mut self, now: Time, lease: LeaseId, idle: Idle) {
-        let Some(row) = self.leases.get_mut(lease) else { return };
-        row.idle = idle;
-        let session = row.session;
+    pub(super) fn set_idle(&mut self, now: Time, conn: ConnId, idle: Idle) {
+        let Some(session) = self.session_of(conn) else { return };
+        self.leases.set_idle(conn, idle);
         let Some(user) = self.directory.user_of(session) else { return };
         let change = self.directory.set_idle(session, idle != Idle::No);
         self.publish(now, user, change);
         if change.any() || self.shared.is_some() {
-            self.seat_idles(now, lease, idle != Idle::No);
+            self.seat_idles(now, conn, idle != Idle::No);
         }
+    }
+
+    fn name_of(&self, conn: ConnId) -> Option<Arc<str>> {
+        self.user_of(conn).map(|user| Arc::clone(self.directory.name(user)))
     }
 
     fn on_watch(&mut self, now: Time, conn: ConnId, request: u32, users: &[WatchItem<'_>]) {
@@ -139,9 +150,12 @@ impl Node {
             self.complain(now, conn, ErrorCode::BadRequest, 0, text.into());
             return;
         }
-        let Some(row) = self.conns.get_mut(conn.0) else { return };
-        let viewer = *row.viewer.get_or_insert_with(|| self.watches.open(conn));
-        let name = row.name.clone();
+        let Some(name) = self.name_of(conn) else { return };
+        let viewer = self.viewer_of(conn).unwrap_or_else(|| {
+            let viewer = self.watches.open(conn);
+            self.leases.set_viewer(conn, viewer.slot());
+            viewer
+        });
         if self.watches.requests_of(viewer) >= REQUESTS_WAITING
             || self.watches.waiting(viewer) + users.len() > ENTRIES_WAITING
         {
@@ -201,12 +215,16 @@ impl Node {
         about: u32,
         text: String,
     ) -> bool {
-        let Some(row) = self.conns.get_mut(conn.0) else { return false };
-        if row.waiting.errors.len() >= ERRORS_WAITING {
+        if !self.leases.is_connected(conn) {
+            return false;
+        }
+        let errors = self.errors.entry(conn).or_default();
+        if errors.len() >= ERRORS_WAITING {
             self.hang_up(now, conn, CloseCode::TooFast);
             return false;
         }
-        row.waiting.errors.push_back((code, about, text));
+        errors.push_back((code, about, text));
+        self.leases.wait(conn, Waiting::ERRORS);
         self.wake(conn);
         true
     }
@@ -214,13 +232,9 @@ impl Node {
     /// Closes a connection for a reason that its session has no part in (a broken frame, a drain):
     /// the session lingers, as after a drop.
     pub fn hang_up(&mut self, now: Time, conn: ConnId, code: CloseCode) {
-        let lease = self.conns.get(conn.0).and_then(|it| it.lease);
-        if let Some(row) = lease.and_then(|it| self.leases.get_mut(it)) {
-            row.conn = None;
-        }
-        self.close(now, conn, Ending::Code(code));
-        if let Some(lease) = lease {
-            self.linger(now, lease);
+        if self.leases.is_connected(conn) {
+            self.close(now, conn, Ending::Code(code));
+            self.linger(now, conn);
         }
     }
 }

@@ -41,7 +41,7 @@ impl Node {
         NodeCounts {
             sessions: self.directory.session_count(),
             leases: self.leases.len(),
-            conns: self.conns.len(),
+            conns: self.leases.connected(),
             watched: self.watches.subject_count(),
             watches: self.watches.watch_count(),
             viewers: self.watches.viewer_count(),
@@ -56,14 +56,14 @@ impl Node {
         sessions
             .zip(views)
             .map(|(session, view)| {
-                let lease = self.lease_of(session).and_then(|it| self.leases.get(it));
+                let conn = self.leases.at(session.id().slot);
+                let standing = conn.and_then(|it| self.leases.get(it));
                 HeldSession {
                     view,
-                    deadline: lease.map_or(Time::ZERO, |it| {
-                        it.lingers_until.unwrap_or_else(|| self.leases.deadline(it))
-                    }),
-                    heard: lease.map_or(Time::ZERO, |it| it.heard),
-                    conn: lease.and_then(|it| it.conn),
+                    deadline: standing
+                        .map_or(Time::ZERO, |it| it.lingers_until.unwrap_or(it.deadline)),
+                    heard: standing.map_or(Time::ZERO, |it| it.heard),
+                    conn: conn.filter(|_| standing.is_some_and(|it| it.connected)),
                 }
             })
             .collect()
@@ -76,11 +76,11 @@ impl Node {
 
     /// Entries that wait for a connection, counted by users.
     pub fn waiting(&self, conn: ConnId) -> usize {
-        self.conns.get(conn.0).and_then(|it| it.viewer).map_or(0, |it| self.watches.waiting(it))
+        self.viewer_of(conn).map_or(0, |it| self.watches.waiting(it))
     }
 
     /// Whether the connection still speaks for a session.
     pub fn is_open(&self, conn: ConnId) -> bool {
-        self.conns.get(conn.0).is_some_and(|it| it.lease.is_some())
+        self.leases.is_connected(conn)
     }
 }

@@ -15,22 +15,24 @@ mod inspect;
 mod output;
 mod shared;
 mod sweep;
+mod tokens;
 mod transmit;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use greendot_protocol::{Epoch, Time};
+use foldhash::quality::FixedState;
+use greendot_protocol::{Epoch, ErrorCode, Time};
 
 pub use self::app::Refusal;
-use self::connections::Conn;
-pub use self::connections::{ConnId, Connect, SelfReport};
+pub use self::connections::{Connect, SelfReport};
 pub use self::inspect::{HeldSession, NodeCounts};
 pub use self::output::{Answer, Ending, Output, Transition};
 use self::shared::Shared;
+use self::tokens::Tokens;
 use super::directory::{Change, Directory, UserId};
-use super::leases::{LeaseId, Leases, Periods};
-use super::slab::Slab;
+pub use super::leases::ConnId;
+use super::leases::{Leases, Periods};
 use super::watches::Watches;
 use super::{Settings, SettingsError};
 
@@ -50,12 +52,10 @@ pub struct Node {
     settings: Settings,
     directory: Directory,
     leases: Leases,
-    /// The lease of each of the directory's sessions, by its slot there.
-    lease_of: Vec<Option<LeaseId>>,
     watches: Watches,
-    conns: Slab<Conn>,
-    /// Connections whose token ends, soonest first.
-    tokens: BTreeSet<(Time, ConnId)>,
+    tokens: Tokens,
+    /// Errors that wait for connections; few have any.
+    errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
     outputs: VecDeque<Output>,
     /// The next sweep.
     sweep_at: Time,
@@ -87,15 +87,15 @@ impl Node {
             ttl: settings.ttl,
             ping_after: settings.beat.fraction(6, 5),
             sweep: settings.sweep,
+            idle_after: settings.idle_after,
             silent_after: None,
         };
         Ok(Self {
             directory: Directory::new(epoch, generation, seed),
             leases: Leases::new(now, periods),
-            lease_of: Vec::new(),
             watches: Watches::new(start == Start::AfterLoss, seed),
-            conns: Slab::default(),
-            tokens: BTreeSet::new(),
+            tokens: Tokens::default(),
+            errors: HashMap::default(),
             outputs: VecDeque::new(),
             sweep_at: now + settings.sweep,
             flush_at: None,
@@ -122,7 +122,7 @@ impl Node {
 
     /// When [`Self::handle_timeout`] has something to do.
     pub fn deadline(&self) -> Time {
-        let token = self.tokens.first().map_or(Time::MAX, |&(at, _)| at);
+        let token = self.tokens.deadline();
         let store = self.shared.as_ref().map_or(Time::MAX, Shared::deadline);
         self.sweep_at.min(self.flush_at.unwrap_or(Time::MAX)).min(token).min(store)
     }

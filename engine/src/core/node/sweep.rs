@@ -3,8 +3,8 @@
 use greendot_protocol::{CloseCode, Span, Time};
 
 use super::shared::Then;
-use super::{Ending, Node, Output};
-use crate::core::leases::{Due, Idle, LeaseId};
+use super::{ConnId, Ending, Node, Output};
+use crate::core::leases::{Due, Idle};
 use crate::store::Request;
 
 /// Leases looked at in one step, so that no step holds the core for long whatever is due. At some
@@ -27,7 +27,7 @@ impl Node {
             return;
         }
         for _ in 0..STEP {
-            let Some((lease, due)) = self.leases.pop(now) else {
+            let Some((conn, due)) = self.leases.pop(now) else {
                 self.sweep_at = self.leases.time_of(self.leases.tick_at(now) + 1);
                 if self.warm_until.is_some_and(|at| at <= now) {
                     self.warm_until = None;
@@ -37,8 +37,8 @@ impl Node {
                 self.submit(now, Request::Sweep, Then::Nothing);
                 return;
             };
-            self.act(now, lease, due);
-            self.leases.arm(lease);
+            self.act(now, conn, due);
+            self.leases.arm(conn);
         }
         // More is due: the next step follows as soon as the driver likes.
         self.sweep_at = now;
@@ -49,60 +49,53 @@ impl Node {
         (self.settings.sweep + self.settings.sweep).max(Span::from_secs(1))
     }
 
-    fn act(&mut self, now: Time, lease: LeaseId, due: Option<Due>) {
+    fn act(&mut self, now: Time, conn: ConnId, due: Option<Due>) {
         let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
         match due {
             None => {}
+            Some(Due::Ping) if self.leases.is_connected(conn) => {
+                self.outputs.push_back(Output::Ping(conn));
+            }
+            Some(Due::Ping) => {}
             // Nobody could renew anything for a while: nobody ends for it. One that lingers has left
             // this node, and nothing could have renewed it here (rule 3).
             Some(Due::Expired) if spared => {
-                if self.leases.get(lease).is_some_and(|it| it.has_idled(now)) {
-                    self.set_idle(now, lease, Idle::Found);
+                if self.leases.has_idled(now, conn) {
+                    self.set_idle(now, conn, Idle::Found);
                 }
             }
-            Some(Due::Silent) => self.seat_is_silent(lease),
-            Some(Due::Ping) => {
-                if let Some(conn) = self.leases.get(lease).and_then(|it| it.conn) {
-                    self.outputs.push_back(Output::Ping(conn));
-                }
-            }
-            Some(Due::Idle) => self.set_idle(now, lease, Idle::Found),
+            Some(Due::Silent) => self.seat_is_silent(conn),
+            Some(Due::Idle) => self.set_idle(now, conn, Idle::Found),
             // A session that said `closing` may still have its connection, too.
-            Some(Due::Expired | Due::Lingered) => {
-                let Some(row) = self.leases.get_mut(lease) else { return };
-                match (row.conn, row.reading_since) {
-                    (Some(conn), None) => {
-                        row.reading_since = Some(now);
+            Some(Due::Expired | Due::Lingered) if self.leases.is_connected(conn) => {
+                match self.leases.reading_since(conn) {
+                    None => {
+                        self.leases.begin_reading(now, conn);
                         self.outputs.push_back(Output::ReadFirst(conn));
                     }
-                    (Some(_), Some(since)) if now.since(since) < READING => {}
-                    _ => self.expire(now, lease),
+                    Some(since) if now.since(since) < READING => {}
+                    Some(_) => self.expire(now, conn),
                 }
             }
+            Some(Due::Expired | Due::Lingered) => self.expire(now, conn),
         }
     }
 
     /// The lease has run out or has lingered long enough, if it still has: the session ends, or
     /// lingers for `expiry_grace` more (rule 2).
-    pub(super) fn expire(&mut self, now: Time, lease: LeaseId) {
-        let Some(row) = self.leases.get_mut(lease) else { return };
-        row.reading_since = None;
-        let Some(row) = self.leases.get(lease) else { return };
-        let deadline = self.leases.deadline(row);
-        if row.lingers_until.unwrap_or(deadline) > now {
+    pub(super) fn expire(&mut self, now: Time, conn: ConnId) {
+        self.leases.end_reading(conn);
+        let Some(standing) = self.leases.get(conn) else { return };
+        if standing.lingers_until.unwrap_or(standing.deadline) > now {
             return;
         }
-        if row.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
-            return self.end(now, lease, Ending::Code(CloseCode::Ended));
+        if standing.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
+            return self.end(now, conn, Ending::Code(CloseCode::Ended));
         }
-        let Some(row) = self.leases.get_mut(lease) else { return };
-        row.lingers_until = Some(deadline + self.settings.expiry_grace);
-        let (session, conn) = (row.session, row.conn.take());
+        let Some(session) = self.session_of(conn) else { return };
+        self.leases.linger(conn, standing.deadline + self.settings.expiry_grace);
         self.directory.linger(session);
-        self.seat_lingers(now, lease);
-        if let Some(conn) = conn {
-            self.close(now, conn, Ending::Code(CloseCode::Ended));
-        }
-        self.leases.arm(lease);
+        self.seat_lingers(now, conn);
+        self.close(now, conn, Ending::Code(CloseCode::Ended));
     }
 }

@@ -2,31 +2,29 @@
 
 use greendot_protocol::{ServerFrame, Time, Welcome};
 
-use super::connections::Waiting;
 use super::{ConnId, Node};
+use crate::core::leases::Waiting;
 
 impl Node {
     /// Hands out, in order, the frames that wait for a connection. Called when its socket can take
     /// more; everything is built at this moment from the newest that is known, so that a slow
     /// reader is never sent what has long been overtaken (rule 14).
     pub fn transmit(&mut self, now: Time, conn: ConnId, emit: &mut dyn FnMut(&ServerFrame<'_>)) {
-        let Some(row) = self.conns.get_mut(conn.0) else { return };
-        let waiting = std::mem::take(&mut row.waiting);
-        row.waiting.welcomed = waiting.welcomed;
-        if !waiting.welcomed {
+        let Some((waiting, beat)) = self.leases.waiting(conn) else { return };
+        self.leases.taken(conn, &[Waiting::TOLD]);
+        if !waiting.has(Waiting::WELCOMED) {
             // Nothing goes before the welcome.
-            row.waiting = Waiting { told: false, ..waiting };
             return;
         }
+        use Waiting as W;
+        self.leases.taken(conn, &[W::WELCOME, W::STALE, W::MODE, W::BEAT, W::ERRORS]);
         let (epoch, stale) = (self.epoch(), self.is_stale());
-        let Some(row) = self.conns.get_mut(conn.0) else { return };
-        let (mode, revision) = self.directory.mode(row.user);
-        if waiting.welcome {
-            let session = self.directory.session_name(row.session).unwrap_or_default();
-            let idle_after = row
-                .lease
-                .and_then(|it| self.leases.get(it))
-                .map_or(self.settings.idle_after, |it| it.idle_after);
+        let Some(session) = self.session_of(conn) else { return };
+        let Some(user) = self.directory.user_of(session) else { return };
+        let (mode, revision) = self.directory.mode(user);
+        if waiting.has(Waiting::WELCOME) {
+            let idle_after = self.leases.idle_after(conn);
+            let session = self.directory.session_name(session).unwrap_or_default();
             emit(&ServerFrame::Welcome(Welcome {
                 beat: self.settings.beat,
                 ttl: self.settings.ttl,
@@ -40,25 +38,27 @@ impl Node {
                 stale,
             }));
         } else {
-            if waiting.mode {
+            if waiting.has(Waiting::MODE) {
                 emit(&ServerFrame::Mode { mode, revision });
             }
-            if waiting.stale && stale {
+            if waiting.has(Waiting::STALE) && stale {
                 emit(&ServerFrame::Stale(true));
             }
         }
-        for (code, about, text) in &waiting.errors {
-            emit(&ServerFrame::Error { code: *code, about: *about, text });
+        if waiting.has(Waiting::ERRORS) {
+            for (code, about, text) in self.errors.remove(&conn).unwrap_or_default() {
+                emit(&ServerFrame::Error { code, about, text: &text });
+            }
         }
-        if let Some(viewer) = row.viewer {
+        if let Some(viewer) = self.viewer_of(conn) {
             self.watches.transmit(now, epoch, viewer, emit);
         }
-        if waiting.stale && !waiting.welcome && !stale {
+        if waiting.has(Waiting::STALE) && !waiting.has(Waiting::WELCOME) && !stale {
             // Good again only behind what made it good.
             emit(&ServerFrame::Stale(false));
         }
-        if let Some(number) = waiting.beat_answer {
-            emit(&ServerFrame::BeatAnswer(number));
+        if waiting.has(Waiting::BEAT) {
+            emit(&ServerFrame::BeatAnswer(beat));
         }
     }
 

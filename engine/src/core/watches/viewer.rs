@@ -36,7 +36,20 @@ pub(super) struct Request {
     pub(super) watches: Vec<Id>,
 }
 
+impl ViewerId {
+    /// Its slot in the table.
+    pub(crate) fn slot(self) -> u32 {
+        self.0.slot
+    }
+}
+
 impl Watches {
+    /// The viewer in this slot, if it is this connection's.
+    pub(crate) fn viewer_at(&self, slot: u32, conn: ConnId) -> Option<ViewerId> {
+        let id = self.viewers.id_at(slot)?;
+        self.viewers.get(id).filter(|it| it.conn == conn).map(|_| ViewerId(id))
+    }
+
     pub(crate) fn open(&mut self, conn: ConnId) -> ViewerId {
         ViewerId(self.viewers.insert(Viewer {
             conn,

@@ -20,7 +20,7 @@ use greendot_protocol::{Epoch, Span, Time};
 use self::clock::StoreClock;
 use self::words::{Word, keep};
 use crate::core::Settings;
-use crate::core::leases::LeaseId;
+use crate::core::leases::ConnId;
 use crate::core::node::{Node, Output};
 use crate::store::{NodeId, Request, SessionName, Silent};
 
@@ -48,7 +48,7 @@ const PENDING: usize = 1 << 17;
 #[derive(Clone, Debug)]
 pub(in crate::core::node) enum Then {
     /// A session has connected or has been registered.
-    Connected(LeaseId),
+    Connected(ConnId),
     /// These users' records are wanted.
     Loaded(Vec<Arc<str>>),
     /// A beat has been taken.
@@ -96,8 +96,8 @@ pub(in crate::core::node) struct Shared {
     pub(super) thin: bool,
     epoch: Option<Epoch>,
     clock: StoreClock,
-    seats: HashMap<LeaseId, Seat, FixedState>,
-    by_number: HashMap<u64, LeaseId, FixedState>,
+    seats: HashMap<ConnId, Seat, FixedState>,
+    by_number: HashMap<u64, ConnId, FixedState>,
     next_seat: u64,
     next_request: u64,
     pending: VecDeque<Pending>,
@@ -116,8 +116,8 @@ pub(in crate::core::node) struct Shared {
     ends_at: Option<Time>,
     /// No session of this node expires before: nobody could renew for a while.
     spared_until: Time,
-    silent: Vec<LeaseId>,
-    heard: Vec<LeaseId>,
+    silent: Vec<ConnId>,
+    heard: Vec<ConnId>,
 }
 
 impl Shared {
@@ -224,8 +224,8 @@ impl Node {
         self.outputs.push_back(Output::Store { number, request });
     }
 
-    pub(in crate::core::node) fn session_name(&self, lease: LeaseId) -> Option<SessionName> {
-        let session = self.leases.get(lease)?.session;
+    pub(in crate::core::node) fn session_name(&self, lease: ConnId) -> Option<SessionName> {
+        let session = self.session_of(lease)?;
         let user = self.directory.user_of(session)?;
         Some(SessionName {
             user: Arc::clone(self.directory.name(user)),
@@ -233,7 +233,7 @@ impl Node {
         })
     }
 
-    pub(super) fn silent_of(&self, now: Time, lease: LeaseId) -> Option<Silent> {
+    pub(super) fn silent_of(&self, now: Time, lease: ConnId) -> Option<Silent> {
         Some(Silent {
             name: self.session_name(lease)?,
             seat: self.seat_number(lease)?,

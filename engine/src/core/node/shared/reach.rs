@@ -6,7 +6,7 @@ use greendot_protocol::{ModeChoice, Span, Time};
 
 use super::words::{Word, keep};
 use super::{BEAT, ENDS_AFTER, LOST_AFTER, Pending, REFRESH_AFTER, Reach, Then};
-use crate::core::leases::LeaseId;
+use crate::core::leases::{ConnId, Waiting};
 use crate::core::node::Node;
 use crate::store::Request;
 
@@ -125,7 +125,7 @@ impl Node {
             shared.unsaid = ended;
             shared.ends_at = Some(if was_lost { now + ENDS_AFTER } else { now });
         }
-        let mut leases: Vec<(u64, LeaseId)> =
+        let mut leases: Vec<(u64, ConnId)> =
             shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
         leases.sort_unstable_by_key(|it| it.0);
         for word in words {
@@ -135,7 +135,7 @@ impl Node {
             let over = self
                 .leases
                 .get(lease)
-                .is_none_or(|it| it.lingers_until.is_none() && self.leases.deadline(it) <= now);
+                .is_none_or(|it| it.lingers_until.is_none() && it.deadline <= now);
             if !(over && stood_still) {
                 self.register(now, lease);
             }
@@ -168,15 +168,13 @@ impl Node {
 
     pub(super) fn tell_stale(&mut self) {
         for conn in self.conn_ids() {
-            if let Some(row) = self.conns.get_mut(conn.0) {
-                row.waiting.stale = true;
-            }
+            self.leases.wait(conn, Waiting::STALE);
             self.wake(conn);
         }
     }
 
-    pub(super) fn register(&mut self, now: Time, lease: LeaseId) {
-        let Some(session) = self.leases.get(lease).map(|it| it.session) else { return };
+    pub(super) fn register(&mut self, now: Time, lease: ConnId) {
+        let Some(session) = self.session_of(lease) else { return };
         let mode = self.directory.user_of(session).map(|user| {
             let (mode, revision) = self.directory.mode(user);
             ModeChoice { mode, revision, fresh: false }

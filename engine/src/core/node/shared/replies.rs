@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
 use super::{Pending, Reach, Then};
-use crate::core::leases::{Idle, LeaseId};
+use crate::core::leases::{ConnId, Idle, Waiting};
 use crate::core::node::{Ending, Node, Output, Transition};
 use crate::store::{HeldBy, Notice, Reply, Report};
 
@@ -87,8 +87,8 @@ impl Node {
             Notice::Ended { seat } => {
                 let Some(lease) = self.seat(*seat) else { return };
                 let Some(row) = self.leases.get(lease) else { return };
-                let stays = row.conn.is_some() && row.lingers_until.is_none();
-                if stays && self.leases.deadline(row) > now {
+                let stays = row.connected && row.lingers_until.is_none();
+                if stays && row.deadline > now {
                     // It has been heard here since: the store did not know. It goes on.
                     self.register(now, lease);
                 } else {
@@ -104,7 +104,7 @@ impl Node {
         }
     }
 
-    pub(super) fn seat(&self, number: u64) -> Option<LeaseId> {
+    pub(super) fn seat(&self, number: u64) -> Option<ConnId> {
         self.shared.as_ref()?.by_number.get(&number).copied()
     }
 
@@ -116,8 +116,8 @@ impl Node {
         }
     }
 
-    pub(super) fn adopt_mode(&mut self, lease: LeaseId, mode: Mode, revision: Revision) {
-        let Some(session) = self.leases.get(lease).map(|it| it.session) else { return };
+    pub(super) fn adopt_mode(&mut self, lease: ConnId, mode: Mode, revision: Revision) {
+        let Some(session) = self.session_of(lease) else { return };
         let Some(user) = self.directory.user_of(session) else { return };
         if self.directory.adopt_mode(user, mode, revision) {
             self.tell_mode(user, None);
@@ -125,10 +125,9 @@ impl Node {
     }
 
     /// The session was idle where it connected before, and nothing else was said since.
-    fn adopt_idle(&mut self, lease: LeaseId) {
-        let Some(row) = self.leases.get_mut(lease) else { return };
-        row.idle = Idle::Found;
-        let session = row.session;
+    fn adopt_idle(&mut self, lease: ConnId) {
+        let Some(session) = self.session_of(lease) else { return };
+        self.leases.set_idle(lease, Idle::Found);
         self.directory.set_idle(session, true);
     }
 
@@ -169,14 +168,14 @@ impl Node {
         }
     }
 
-    pub(super) fn connected(&mut self, now: Time, lease: LeaseId, held: HeldBy) {
+    pub(super) fn connected(&mut self, now: Time, lease: ConnId, held: HeldBy) {
         match held {
             HeldBy::You { generation, mode, revision, idle } => {
                 let Some(shared) = self.shared.as_mut() else { return };
                 let Some(seat) = shared.seats.get_mut(&lease) else { return };
                 seat.generation = Some(generation);
                 let carries_over = seat.idle_said.is_none();
-                if let Some(session) = self.leases.get(lease).map(|it| it.session) {
+                if let Some(session) = self.session_of(lease) {
                     self.directory.set_generation(session, generation);
                 }
                 if carries_over && idle {
@@ -192,20 +191,18 @@ impl Node {
         }
     }
 
-    pub(super) fn lose_lease(&mut self, now: Time, lease: LeaseId, code: CloseCode) {
+    pub(super) fn lose_lease(&mut self, now: Time, lease: ConnId, code: CloseCode) {
         self.forget_seat(lease);
         self.end(now, lease, Ending::Code(code));
     }
 
     /// The connection of a lease may have its welcome, if it has had none.
-    pub(super) fn welcome(&mut self, lease: LeaseId) {
-        let Some(conn) = self.leases.get(lease).and_then(|it| it.conn) else { return };
-        if let Some(row) = self.conns.get_mut(conn.0)
-            && !row.waiting.welcomed
-        {
-            row.waiting.welcomed = true;
-            row.waiting.welcome = true;
-            self.wake(conn);
+    pub(super) fn welcome(&mut self, lease: ConnId) {
+        let Some((waiting, _)) = self.leases.waiting(lease) else { return };
+        if !waiting.has(Waiting::WELCOMED) {
+            self.leases.wait(lease, Waiting::WELCOMED);
+            self.leases.wait(lease, Waiting::WELCOME);
+            self.wake(lease);
         }
     }
 }

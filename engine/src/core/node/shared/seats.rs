@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::{Mode, ModeChoice, Span, Time};
 
 use super::{BEAT, Reach, Seat, Then};
-use crate::core::leases::LeaseId;
+use crate::core::leases::ConnId;
 use crate::core::node::Node;
 use crate::store::{Register, Request, SessionName, Silent};
 
@@ -14,7 +14,7 @@ impl Node {
     pub(in crate::core::node) fn seat_connects(
         &mut self,
         now: Time,
-        lease: LeaseId,
+        lease: ConnId,
         idle_said: Option<bool>,
         mode: Option<ModeChoice>,
     ) {
@@ -32,10 +32,12 @@ impl Node {
         }
     }
 
-    pub(super) fn register_with(&mut self, now: Time, lease: LeaseId, mode: Option<ModeChoice>) {
+    pub(super) fn register_with(&mut self, now: Time, lease: ConnId, mode: Option<ModeChoice>) {
         let Some(name) = self.session_name(lease) else { return };
         let Some(row) = self.leases.get(lease) else { return };
-        let Some(view) = self.directory.view(row.session) else { return };
+        let Some(view) = self.session_of(lease).and_then(|it| self.directory.view(it)) else {
+            return;
+        };
         let Some(shared) = self.shared.as_ref() else { return };
         let Some(seat) = shared.seats.get(&lease) else { return };
         let register = Register {
@@ -56,7 +58,7 @@ impl Node {
     }
 
     /// The session's lease is gone, and with it what the store is told under its number.
-    pub(in crate::core::node) fn forget_seat(&mut self, lease: LeaseId) {
+    pub(in crate::core::node) fn forget_seat(&mut self, lease: ConnId) {
         if let Some(shared) = self.shared.as_mut()
             && let Some(seat) = shared.seats.remove(&lease)
         {
@@ -67,7 +69,7 @@ impl Node {
     pub(in crate::core::node) fn seat_ends(
         &mut self,
         now: Time,
-        lease: LeaseId,
+        lease: ConnId,
         name: SessionName,
         heard: Time,
     ) {
@@ -76,7 +78,7 @@ impl Node {
         self.submit(now, Request::End(Silent { name, seat, heard_ago }), Then::Nothing);
     }
 
-    pub(in crate::core::node) fn seat_lingers(&mut self, now: Time, lease: LeaseId) {
+    pub(in crate::core::node) fn seat_lingers(&mut self, now: Time, lease: ConnId) {
         let Some(until) = self.leases.get(lease).and_then(|it| it.lingers_until) else { return };
         if let Some(Silent { name, seat, heard_ago }) = self.silent_of(now, lease) {
             let request = Request::Linger { name, seat, heard_ago, lasts: until.since(now) };
@@ -84,7 +86,7 @@ impl Node {
         }
     }
 
-    pub(in crate::core::node) fn seat_revives(&mut self, now: Time, lease: LeaseId) {
+    pub(in crate::core::node) fn seat_revives(&mut self, now: Time, lease: ConnId) {
         if let Some(silent) = self.silent_of(now, lease) {
             self.submit(now, Request::Revive(silent), Then::Nothing);
         }
@@ -95,7 +97,7 @@ impl Node {
     pub(in crate::core::node) fn seat_heard(
         &mut self,
         now: Time,
-        lease: LeaseId,
+        lease: ConnId,
         silence: Option<Span>,
         late: bool,
     ) {
@@ -117,13 +119,13 @@ impl Node {
     }
 
     /// Nothing has been heard of a session for a beat: it gets a deadline of its own.
-    pub(in crate::core::node) fn seat_is_silent(&mut self, lease: LeaseId) {
+    pub(in crate::core::node) fn seat_is_silent(&mut self, lease: ConnId) {
         if let Some(shared) = self.shared.as_mut() {
             shared.silent.push(lease);
         }
     }
 
-    pub(in crate::core::node) fn seat_idles(&mut self, now: Time, lease: LeaseId, idle: bool) {
+    pub(in crate::core::node) fn seat_idles(&mut self, now: Time, lease: ConnId, idle: bool) {
         let Some(name) = self.session_name(lease) else { return };
         if let Some(seat) = self.shared.as_mut().and_then(|it| it.seats.get_mut(&lease)) {
             // Until the store has heard of the session, this goes with its connect.
@@ -163,7 +165,7 @@ impl Node {
         );
     }
 
-    pub(super) fn seat_number(&self, lease: LeaseId) -> Option<u64> {
+    pub(super) fn seat_number(&self, lease: ConnId) -> Option<u64> {
         self.shared.as_ref()?.seats.get(&lease).map(|it| it.number)
     }
 }

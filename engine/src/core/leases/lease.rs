@@ -1,0 +1,153 @@
+//! A row of the table of leases.
+
+use greendot_protocol::{Span, Time};
+
+use super::moment::Moment;
+use super::{Due, Idle, Periods};
+
+/// What keeps a session alive, and what its connection waits for: 28 bytes, so that a million heartbeats in random order
+/// touch half a cache line each. What few sessions have is beside the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lease {
+    /// When the last frame or pong arrived.
+    pub(super) heard: Moment,
+    /// While the session lingers: when it ends. Else: when it becomes idle unless there is input.
+    pub(super) until: Moment,
+    /// The low bits of the tick at which the wheel will bring this lease up; entries for other ticks are void.
+    pub(super) armed: u16,
+    /// The number of the last beat.
+    pub(super) beat: u8,
+    /// Pings since the last sign of life.
+    pub(super) pings: u8,
+    /// The slot of the connection's viewer among the watches, or [`NOBODY`].
+    pub(super) viewer: u32,
+    /// Counts the connects in this slot: what an earlier one says has no effect (rule 4).
+    pub(super) stamp: u32,
+    pub(super) flags: u32,
+}
+
+/// No viewer.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// There is a session.
+pub(super) const LIVE: u32 = 1;
+/// Its connection is open.
+pub(super) const CONNECTED: u32 = 1 << 1;
+/// The wheel will bring it up.
+pub(super) const ARMED: u32 = 1 << 2;
+/// The client said idle.
+pub(super) const IDLE_TOLD: u32 = 1 << 3;
+/// Idle by the age of the last input.
+pub(super) const IDLE_FOUND: u32 = 1 << 4;
+/// Nothing has been heard for a beat, and that has been reported.
+pub(super) const SILENT: u32 = 1 << 5;
+/// It lingers.
+pub(super) const LINGERS: u32 = 1 << 6;
+/// The driver has been asked to read what waits on the connection.
+pub(super) const READING: u32 = 1 << 7;
+/// Its device has an `idle_after` of its own.
+pub(super) const OWN_IDLE_AFTER: u32 = 1 << 8;
+/// The lowest of the bits that say what waits for the connection: see [`super::Waiting`].
+pub(super) const WAITING: u32 = 1 << 16;
+
+impl Lease {
+    /// A slot that no session has had yet.
+    pub(super) const VACANT: Self = Self {
+        heard: Moment::NEVER,
+        until: Moment::NEVER,
+        armed: 0,
+        beat: 0,
+        pings: 0,
+        viewer: NOBODY,
+        stamp: 0,
+        flags: 0,
+    };
+
+    pub(super) fn is(&self, flags: u32) -> bool {
+        self.flags & flags == flags
+    }
+
+    pub(super) fn set(&mut self, flags: u32, on: bool) {
+        self.flags = if on { self.flags | flags } else { self.flags & !flags };
+    }
+
+    pub(super) fn idle(&self) -> Idle {
+        match self.flags & (IDLE_TOLD | IDLE_FOUND) {
+            0 => Idle::No,
+            IDLE_FOUND => Idle::Found,
+            _ => Idle::Told,
+        }
+    }
+
+    pub(super) fn set_idle(&mut self, idle: Idle) {
+        self.set(IDLE_TOLD, idle == Idle::Told);
+        self.set(IDLE_FOUND, idle == Idle::Found);
+    }
+
+    pub(super) fn lingers_until(&self) -> Option<Time> {
+        self.is(LINGERS).then(|| self.until.time())
+    }
+
+    /// The earliest time at which something can be due.
+    pub(super) fn next(&self, periods: &Periods) -> Time {
+        if self.is(LINGERS) {
+            return self.until.time();
+        }
+        let expires = self.heard.time() + periods.ttl;
+        expires.min(self.ping_at(periods)).min(self.idle_at()).min(self.silent_at(periods))
+    }
+
+    pub(super) fn due(&self, now: Time, periods: &Periods) -> Option<Due> {
+        if self.is(LINGERS) {
+            return (now >= self.until.time()).then_some(Due::Lingered);
+        }
+        if now >= self.heard.time() + periods.ttl {
+            return Some(Due::Expired);
+        }
+        if self.has_idled(now) {
+            return Some(Due::Idle);
+        }
+        if now >= self.silent_at(periods) {
+            return Some(Due::Silent);
+        }
+        (now >= self.ping_at(periods)).then_some(Due::Ping)
+    }
+
+    /// The connection is pinged: not again before it has been silent for as long once more.
+    pub(super) fn pinged(&mut self, now: Time, periods: &Periods) {
+        let silent = now.since(self.heard.time()).as_millis();
+        let pings = silent / periods.ping_after.as_millis().max(1);
+        self.pings = u8::try_from(pings).unwrap_or(u8::MAX);
+    }
+
+    fn ping_at(&self, periods: &Periods) -> Time {
+        let after = periods.ping_after.as_millis().saturating_mul(u64::from(self.pings) + 1);
+        self.heard.time() + Span::from_millis(after)
+    }
+
+    /// Whether it has become idle, and nobody has noticed yet.
+    pub(super) fn has_idled(&self, now: Time) -> bool {
+        now >= self.idle_at()
+    }
+
+    fn idle_at(&self) -> Time {
+        if self.idle() == Idle::No { self.until.time() } else { Time::MAX }
+    }
+
+    fn silent_at(&self, periods: &Periods) -> Time {
+        match periods.silent_after {
+            Some(span) if !self.is(SILENT) => self.heard.time() + span,
+            _ => Time::MAX,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_small() {
+        assert_eq!(size_of::<Lease>(), 28);
+    }
+}

@@ -1,0 +1,423 @@
+//! This node's sessions: what keeps each alive, and when to look at it next.
+//!
+//! A connect is given a handle: its session's slot in the directory, and a stamp that counts the slot's connects. A sign of
+//! life is then one bounds check, one look at the stamp and one store into the lease; the wheel is not touched (it re-arms
+//! lazily). What is said about an earlier connect finds another stamp. The leases know no user and no state.
+
+mod lease;
+mod moment;
+mod waiting;
+
+use std::collections::HashMap;
+
+use foldhash::quality::FixedState;
+use greendot_protocol::{Span, Time};
+
+use self::lease::{
+    ARMED, CONNECTED, LINGERS, LIVE, Lease, NOBODY, OWN_IDLE_AFTER, READING, SILENT,
+};
+use self::moment::Moment;
+pub(crate) use self::waiting::Waiting;
+use super::slab::Id;
+use super::wheel::Wheel;
+
+/// The handle of a connect: of its connection while that is open, and of the session's lease as long as no later connect
+/// takes it. One that is over is reached by no handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnId(Id);
+
+/// Whether a session is idle, and who said so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Idle {
+    /// Active.
+    No,
+    /// The client said idle: only the client takes it back.
+    Told,
+    /// Found here, by the age of the last input: younger input takes it back.
+    Found,
+}
+
+/// What is due for a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// Nothing has been heard for a beat, and that is to be reported.
+    Silent,
+    /// The connection has been silent for more than a beat.
+    Ping,
+    /// The person has not touched the device for long enough.
+    Idle,
+    /// The lease has run out.
+    Expired,
+    /// The session has lingered long enough.
+    Lingered,
+}
+
+/// The periods that leases go by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Periods {
+    pub(crate) ttl: Span,
+    /// Silence after which a connection is pinged: 1.2 beats.
+    pub(crate) ping_after: Span,
+    pub(crate) sweep: Span,
+    /// After how long without input a device counts as idle, unless it says otherwise; zero: never.
+    pub(crate) idle_after: Span,
+    /// Silence that is to be reported; none: none is.
+    pub(crate) silent_after: Option<Span>,
+}
+
+/// What a device says of itself when it connects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Device {
+    /// When the person last touched it, if told.
+    pub(crate) input: Option<Time>,
+    /// After how long without input it counts as idle; zero: never; none: the setting.
+    pub(crate) idle_after: Option<Span>,
+    pub(crate) idle: Idle,
+}
+
+/// How a session stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    /// When the last frame or pong arrived.
+    pub(crate) heard: Time,
+    /// When the lease runs out.
+    pub(crate) deadline: Time,
+    /// Whether its connection is open.
+    pub(crate) connected: bool,
+    pub(crate) idle: Idle,
+    /// While it lingers: when it ends.
+    pub(crate) lingers_until: Option<Time>,
+}
+
+/// What a sign of life met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touch {
+    /// The connection speaks for no session any more: it has no effect.
+    Nobody,
+    /// The lease is renewed, and that is all.
+    Alive,
+    /// The lease is renewed.
+    Noted {
+        /// How long the session had been silent, if that was reported.
+        silence: Option<Span>,
+        /// Whether it lingers.
+        lingers: bool,
+    },
+}
+
+/// The table of leases and the wheel that brings them up.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    /// By the slots of the directory's sessions.
+    rows: Vec<Lease>,
+    wheel: Wheel<u32>,
+    /// When tick 0 was.
+    origin: Time,
+    periods: Periods,
+    /// By slot: an `idle_after` that is not the setting.
+    idle_after: HashMap<u32, Span, FixedState>,
+    /// By slot: since when the driver has been asked to read what waits on the connection.
+    reading: HashMap<u32, Time, FixedState>,
+    live: usize,
+    connected: usize,
+}
+
+impl ConnId {
+    /// The slot of the session, in the directory too.
+    pub(crate) fn slot(self) -> u32 {
+        self.0.slot
+    }
+}
+
+impl Leases {
+    pub(crate) fn new(now: Time, periods: Periods) -> Self {
+        Self {
+            rows: Vec::new(),
+            wheel: Wheel::new(),
+            origin: now,
+            periods,
+            idle_after: HashMap::default(),
+            reading: HashMap::default(),
+            live: 0,
+            connected: 0,
+        }
+    }
+
+    /// Sessions.
+    pub(crate) fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Open connections.
+    pub(crate) fn connected(&self) -> usize {
+        self.connected
+    }
+
+    /// The open connections, by slot.
+    pub(crate) fn conns(&self) -> impl Iterator<Item = ConnId> {
+        let rows = self.rows.iter().enumerate().filter(|(_, row)| row.is(CONNECTED));
+        rows.map(|(slot, row)| ConnId(Id { slot: slot as u32, stamp: row.stamp }))
+    }
+
+    /// The latest connect of the session in this slot.
+    pub(crate) fn at(&self, slot: u32) -> Option<ConnId> {
+        let row = self.rows.get(slot as usize).filter(|it| it.is(LIVE))?;
+        Some(ConnId(Id { slot, stamp: row.stamp }))
+    }
+
+    /// How the session of this connect stands.
+    pub(crate) fn get(&self, conn: ConnId) -> Option<Standing> {
+        let row = self.row(conn)?;
+        let heard = row.heard.time();
+        Some(Standing {
+            heard,
+            deadline: heard + self.periods.ttl,
+            connected: row.is(CONNECTED),
+            idle: row.idle(),
+            lingers_until: row.lingers_until(),
+        })
+    }
+
+    /// Whether this connection is open and speaks for its session.
+    pub(crate) fn is_connected(&self, conn: ConnId) -> bool {
+        self.row(conn).is_some_and(|it| it.is(CONNECTED))
+    }
+
+    /// After how long without input the session counts as idle; zero: never.
+    pub(crate) fn idle_after(&self, conn: ConnId) -> Span {
+        match self.row(conn) {
+            Some(row) if row.is(OWN_IDLE_AFTER) => {
+                self.idle_after.get(&conn.slot()).copied().unwrap_or(self.periods.idle_after)
+            }
+            _ => self.periods.idle_after,
+        }
+    }
+
+    /// A session connects, for the first time or anew: then nothing before it counts any more.
+    pub(crate) fn connect(&mut self, now: Time, slot: u32, device: Device) -> ConnId {
+        if slot as usize >= self.rows.len() {
+            self.rows.resize(slot as usize + 1, Lease::VACANT);
+        }
+        self.vacate(slot);
+        let row = &mut self.rows[slot as usize];
+        *row = Lease {
+            heard: Moment::at(now),
+            stamp: row.stamp.wrapping_add(1),
+            flags: LIVE | CONNECTED,
+            ..Lease::VACANT
+        };
+        row.set_idle(device.idle);
+        let conn = ConnId(Id { slot, stamp: row.stamp });
+        self.live += 1;
+        self.connected += 1;
+        if let Some(span) = device.idle_after {
+            self.rows[slot as usize].set(OWN_IDLE_AFTER, true);
+            self.idle_after.insert(slot, span);
+        }
+        if let Some(input) = device.input {
+            self.input(conn, input);
+        }
+        self.arm(conn);
+        conn
+    }
+
+    /// The session has ended. The connection is none of its own any more.
+    pub(crate) fn remove(&mut self, conn: ConnId) {
+        if self.row(conn).is_some() {
+            self.vacate(conn.slot());
+        }
+    }
+
+    fn vacate(&mut self, slot: u32) {
+        let row = &mut self.rows[slot as usize];
+        if !row.is(LIVE) {
+            return;
+        }
+        self.live -= 1;
+        self.connected -= usize::from(row.is(CONNECTED));
+        if row.is(OWN_IDLE_AFTER) {
+            self.idle_after.remove(&slot);
+        }
+        if row.is(READING) {
+            self.reading.remove(&slot);
+        }
+        *row = Lease { stamp: row.stamp, ..Lease::VACANT };
+    }
+
+    /// The connection has ended, or speaks for its session no more; the session is still there.
+    pub(crate) fn disconnect(&mut self, conn: ConnId) {
+        let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else { return };
+        row.set(CONNECTED, false);
+        row.viewer = NOBODY;
+        self.connected -= 1;
+    }
+
+    /// A frame has arrived on an open connection.
+    pub(crate) fn touch(&mut self, now: Time, conn: ConnId) -> Touch {
+        let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else {
+            return Touch::Nobody;
+        };
+        let before = std::mem::replace(&mut row.heard, Moment::at(now));
+        row.pings = 0;
+        if row.flags & (SILENT | LINGERS) == 0 {
+            return Touch::Alive;
+        }
+        let silence = row.is(SILENT).then(|| now.since(before.time()));
+        row.set(SILENT, false);
+        let lingers = row.is(LINGERS);
+        if silence.is_some() {
+            // Its next silence may be due before anything that it was armed for.
+            self.arm(conn);
+        }
+        Touch::Noted { silence, lingers }
+    }
+
+    /// The person touched the device at `at`.
+    pub(crate) fn input(&mut self, conn: ConnId, at: Time) {
+        let after = self.idle_after(conn);
+        let Some(row) = self.row_mut(conn).filter(|it| !it.is(LINGERS)) else { return };
+        if after == Span::ZERO {
+            return;
+        }
+        let idle_at = at + after;
+        if row.until == Moment::NEVER {
+            row.until = Moment::at(idle_at);
+            // It may be sooner than what the wheel knows; later it only ever moves on.
+            self.arm(conn);
+        } else if row.until.time() < idle_at {
+            row.until = Moment::at(idle_at);
+        }
+    }
+
+    pub(crate) fn set_idle(&mut self, conn: ConnId, idle: Idle) {
+        if let Some(row) = self.row_mut(conn) {
+            row.set_idle(idle);
+        }
+        self.arm(conn);
+    }
+
+    /// The session lingers until then, unless it lingers already.
+    pub(crate) fn linger(&mut self, conn: ConnId, until: Time) {
+        let Some(row) = self.row_mut(conn) else { return };
+        if !row.is(LINGERS) {
+            row.set(LINGERS, true);
+            row.until = Moment::at(until);
+        }
+        self.arm(conn);
+    }
+
+    /// A lingering session lives on; true if it lingered. Its last input has to be told anew.
+    pub(crate) fn revive(&mut self, conn: ConnId) -> bool {
+        let Some(row) = self.row_mut(conn).filter(|it| it.is(LINGERS)) else { return false };
+        row.set(LINGERS, false);
+        row.until = Moment::NEVER;
+        self.arm(conn);
+        true
+    }
+
+    /// Since when the driver has been asked to read what waits on the connection.
+    pub(crate) fn reading_since(&self, conn: ConnId) -> Option<Time> {
+        self.row(conn).filter(|it| it.is(READING))?;
+        self.reading.get(&conn.slot()).copied()
+    }
+
+    /// Marks that the driver is asked to read what waits on the connection.
+    pub(crate) fn begin_reading(&mut self, now: Time, conn: ConnId) {
+        if let Some(row) = self.row_mut(conn) {
+            row.set(READING, true);
+            self.reading.insert(conn.slot(), now);
+        }
+    }
+
+    /// The driver has read; true if it had been asked to.
+    pub(crate) fn end_reading(&mut self, conn: ConnId) -> bool {
+        let Some(row) = self.row_mut(conn).filter(|it| it.is(READING)) else { return false };
+        row.set(READING, false);
+        self.reading.remove(&conn.slot());
+        true
+    }
+
+    /// From now on silence of this length is reported, once until the session is heard again.
+    pub(crate) fn report_silence_after(&mut self, span: Span) {
+        self.periods.silent_after = Some(span);
+    }
+
+    /// What was reported is forgotten, and when each was heard has been told: silence that begins
+    /// later will be reported.
+    pub(crate) fn report_anew(&mut self, now: Time, conn: ConnId) {
+        let after = self.periods.silent_after;
+        if let Some(row) = self.row_mut(conn) {
+            let silence = now.since(row.heard.time());
+            row.set(SILENT, after.is_some_and(|it| silence > it));
+        }
+        self.arm(conn);
+    }
+
+    /// Whether the person has not touched the device for long enough, and nobody has noticed yet.
+    pub(crate) fn has_idled(&self, now: Time, conn: ConnId) -> bool {
+        self.row(conn).is_some_and(|it| it.has_idled(now))
+    }
+
+    /// Makes sure that the lease comes up in time. Called whenever something may be due sooner than before.
+    pub(crate) fn arm(&mut self, conn: ConnId) {
+        let (periods, origin) = (self.periods, self.origin);
+        let reached = self.wheel.reached();
+        let Some(row) = self.row_mut(conn) else { return };
+        // Rounded up: a session ends at the first sweep at or after its deadline.
+        let due = row.next(&periods).since(origin).as_millis();
+        let tick = due.div_ceil(periods.sweep.as_millis());
+        if row.is(ARMED) {
+            // Both lie within the wheel's reach, so their low bits tell which is sooner.
+            let ahead = row.armed.wrapping_sub(reached as u16) as i16;
+            if tick.wrapping_sub(reached) as i64 >= i64::from(ahead) {
+                return;
+            }
+        }
+        let armed = self.wheel.arm(tick, conn.slot()) as u16;
+        if let Some(row) = self.row_mut(conn) {
+            row.armed = armed;
+            row.set(ARMED, true);
+        }
+    }
+
+    /// The tick whose time has come at `now`.
+    pub(crate) fn tick_at(&self, now: Time) -> u64 {
+        now.since(self.origin).as_millis() / self.periods.sweep.as_millis()
+    }
+
+    /// When a tick's time comes.
+    pub(crate) fn time_of(&self, tick: u64) -> Time {
+        self.origin + Span::from_millis(tick.saturating_mul(self.periods.sweep.as_millis()))
+    }
+
+    /// Takes one lease that is to be looked at, with what is due for it if anything is; the inner `None` was a look for
+    /// nothing. The caller acts on it and then calls [`Self::arm`].
+    pub(crate) fn pop(&mut self, now: Time) -> Option<(ConnId, Option<Due>)> {
+        let tick = self.tick_at(now);
+        loop {
+            let (at, slot) = self.wheel.pop(tick)?;
+            let row = &mut self.rows[slot as usize];
+            if !row.is(LIVE | ARMED) || row.armed != at as u16 {
+                continue;
+            }
+            row.set(ARMED, false);
+            let due = row.due(now, &self.periods);
+            match due {
+                Some(Due::Ping) => row.pinged(now, &self.periods),
+                Some(Due::Silent) => row.set(SILENT, true),
+                _ => {}
+            }
+            return Some((ConnId(Id { slot, stamp: row.stamp }), due));
+        }
+    }
+
+    fn row(&self, conn: ConnId) -> Option<&Lease> {
+        let row = self.rows.get(conn.0.slot as usize)?;
+        (row.stamp == conn.0.stamp && row.is(LIVE)).then_some(row)
+    }
+
+    fn row_mut(&mut self, conn: ConnId) -> Option<&mut Lease> {
+        let row = self.rows.get_mut(conn.0.slot as usize)?;
+        (row.stamp == conn.0.stamp && row.is(LIVE)).then_some(row)
+    }
+}

@@ -1,0 +1,82 @@
+//! What waits for a connection beside snapshots and events: flags in its lease.
+
+use super::lease::{CONNECTED, NOBODY, WAITING};
+use super::{ConnId, Leases};
+
+/// What can wait for a connection. Each is a flag: whatever happens, no queue grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting(u32);
+
+impl Waiting {
+    /// The welcome.
+    pub(crate) const WELCOME: Self = Self(WAITING);
+    /// The welcome has been said, or waits.
+    pub(crate) const WELCOMED: Self = Self(WAITING << 1);
+    /// Whether the node's word may be old has changed.
+    pub(crate) const STALE: Self = Self(WAITING << 2);
+    /// The user's mode.
+    pub(crate) const MODE: Self = Self(WAITING << 3);
+    /// The answer to the latest beat: it proves what those to earlier ones would.
+    pub(crate) const BEAT: Self = Self(WAITING << 4);
+    /// Errors; they are kept beside the table.
+    pub(crate) const ERRORS: Self = Self(WAITING << 5);
+    /// The driver has been told that something waits.
+    pub(crate) const TOLD: Self = Self(WAITING << 6);
+
+    const ALL: u32 = !(WAITING - 1);
+
+    pub(crate) fn has(self, what: Self) -> bool {
+        self.0 & what.0 != 0
+    }
+}
+
+impl Leases {
+    /// Marks that this waits for an open connection.
+    pub(crate) fn wait(&mut self, conn: ConnId, what: Waiting) {
+        if let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) {
+            row.flags |= what.0;
+        }
+    }
+
+    /// Marks that the answer to the beat of this number waits.
+    pub(crate) fn answer(&mut self, conn: ConnId, number: u8) {
+        if let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) {
+            row.beat = number;
+            row.flags |= Waiting::BEAT.0;
+        }
+    }
+
+    /// Marks that the driver is told; true if it has not been.
+    pub(crate) fn tell(&mut self, conn: ConnId) -> bool {
+        let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else { return false };
+        let first = row.flags & Waiting::TOLD.0 == 0;
+        row.flags |= Waiting::TOLD.0;
+        first
+    }
+
+    /// What waits for an open connection, and the number of the last beat.
+    pub(crate) fn waiting(&self, conn: ConnId) -> Option<(Waiting, u8)> {
+        let row = self.row(conn).filter(|it| it.is(CONNECTED))?;
+        Some((Waiting(row.flags & Waiting::ALL), row.beat))
+    }
+
+    /// Takes these marks away.
+    pub(crate) fn taken(&mut self, conn: ConnId, what: &[Waiting]) {
+        if let Some(row) = self.row_mut(conn) {
+            for it in what {
+                row.flags &= !it.0;
+            }
+        }
+    }
+
+    /// The slot of the connection's viewer among the watches, if it watches.
+    pub(crate) fn viewer(&self, conn: ConnId) -> Option<u32> {
+        self.row(conn).map(|it| it.viewer).filter(|&it| it != NOBODY)
+    }
+
+    pub(crate) fn set_viewer(&mut self, conn: ConnId, viewer: u32) {
+        if let Some(row) = self.row_mut(conn) {
+            row.viewer = viewer;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Many connections are told at once: after a tick, whoever watches a user that changed.
+//!
+//! Waking a task for each of a thousand watchers costs more than what it then does. So the frames are made and handed to the
+//! kernel right here, one connection after another: some at a time, so that nobody else waits long for the core or for a
+//! turn. A connection whose reader is behind, or whose task is at it already, is left to its task.
+
+use std::sync::{Arc, MutexGuard};
+
+use super::driver::Driver;
+use super::line::{Line, Outlet, READY, REST};
+use crate::core::ConnId;
+
+/// Connections that are told in one go. The core is locked while their frames are made, some 10 µs.
+const AT_A_TIME: usize = 64;
+
+/// What is made here before it goes out, kept from one time to the next.
+#[derive(Debug, Default)]
+pub(super) struct Fanout {
+    waiting: Vec<(ConnId, Arc<Line>)>,
+    /// The bytes of all frames.
+    bytes: Vec<u8>,
+    /// Where each connection's end.
+    ends: Vec<usize>,
+}
+
+impl Fanout {
+    /// Tells some of those that wait to be told. Returns whether there may be more.
+    pub(super) fn run(&mut self, driver: &Driver) -> bool {
+        driver.take_ready(AT_A_TIME, &mut self.waiting);
+        let mut open: Vec<(ConnId, &Line, MutexGuard<'_, Outlet>, _)> = Vec::new();
+        for (conn, line) in &self.waiting {
+            match line.open_outlet() {
+                Some((outlet, tcp)) => open.push((*conn, line, outlet, tcp)),
+                None => line.post(READY),
+            }
+        }
+        let (bytes, ends) = (&mut self.bytes, &mut self.ends);
+        driver.with(|now, node| {
+            for (conn, line, ..) in &open {
+                node.transmit(now, *conn, &mut |frame| line.put(frame, bytes));
+                ends.push(bytes.len());
+            }
+        });
+        let mut begin = 0;
+        for ((_, line, mut outlet, tcp), end) in open.into_iter().zip(ends.drain(..)) {
+            let frames = &bytes[begin..end];
+            begin = end;
+            // A connection that is broken is found to be so by its task.
+            if !frames.is_empty() && outlet.send(tcp, frames).unwrap_or(true) {
+                drop(outlet);
+                line.post(REST);
+            }
+        }
+        bytes.clear();
+        let more = self.waiting.len() == AT_A_TIME;
+        self.waiting.clear();
+        more
+    }
+}

@@ -1,0 +1,84 @@
+//! `bench core|server`: figures of the engine beside their baselines, from one run.
+
+use std::alloc::System;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use cap::Cap;
+use clap::{Parser, ValueEnum};
+use greendot_load::report::Report;
+use greendot_load::server::Baselines;
+use greendot_load::{core, server};
+
+/// It counts what is asked for.
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
+
+/// Figures of the engine beside what it is measured against, from one run.
+#[derive(Parser)]
+#[command(name = "bench")]
+struct Args {
+    /// What to measure.
+    part: Part,
+    /// A tenth of the work: shows that it runs, not how fast.
+    #[arg(long)]
+    quick: bool,
+    /// Write the figures here as well, as one JSON object.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// The folder of the servers to compare with, with their packages installed.
+    #[arg(long, default_value = "tests/load/baselines", value_name = "FOLDER")]
+    baselines: PathBuf,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Part {
+    /// The core: heartbeats, connects, sweeps, memory, fan-out.
+    Core,
+    /// The server: processor time and memory over real sockets, beside `ws` and Socket.IO.
+    Server,
+    /// Serve until killed; what `server` measures.
+    #[value(hide = true)]
+    Serve,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> io::Result<()> {
+    let mut report = Report::default();
+    let scale = if args.quick { 10 } else { 1 };
+    match args.part {
+        Part::Core => {
+            core::sessions(&mut report, 1_000_000 / scale, || ALLOCATOR.allocated());
+            core::fanout(&mut report, 100_000 / scale);
+        }
+        Part::Server => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(measure_server(&mut report, args, scale))?;
+        }
+        Part::Serve => return server::serve(),
+    }
+    match &args.json {
+        Some(file) => report.write(file).map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot write {}: {error}", file.display()))
+        }),
+        None => Ok(()),
+    }
+}
+
+async fn measure_server(report: &mut Report, args: &Args, scale: usize) -> io::Result<()> {
+    let baselines = Baselines { folder: args.baselines.clone() };
+    server::deliveries(report, &baselines, 1_000, 200 / scale).await?;
+    server::idle(report, &baselines, 15_000 / scale).await?;
+    server::stalled(report, &baselines, 200_000 / scale).await
+}

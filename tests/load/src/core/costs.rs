@@ -1,0 +1,238 @@
+//! What a connect, a heartbeat, a session's end and a session itself cost.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use greendot_engine::core::{ConnId, Connect, Node, Output, SelfReport, Settings, Start};
+use greendot_protocol::{Beat, ClientFrame, Epoch, Span, Time};
+
+use super::names::{Names, Random};
+use super::{Published, ROUNDS, each, timed};
+use crate::median;
+use crate::report::{Budget, Report, Row};
+
+/// Heartbeats come in over this long.
+const BEAT: u64 = 15_000;
+
+/// One round's figures, in ns each or bytes.
+#[derive(Debug, Default)]
+struct Round {
+    connect: f64,
+    beat: f64,
+    end: f64,
+    longest_step: Duration,
+    bytes: f64,
+}
+
+/// A million sessions (or as many as asked for), one a user, in random order.
+pub fn sessions(report: &mut Report, count: usize, allocated: fn() -> usize) {
+    let work = Work::new(count);
+    let (mut ours, mut theirs, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        theirs.push(published(&work, allocated));
+        ours.push(greendot(&work, allocated));
+        writes.push(flat_writes(&work));
+    }
+    let of =
+        |rounds: &[Round], figure: fn(&Round) -> f64| median(rounds.iter().map(figure).collect());
+    let mut ratio = |key, what: &str, figure: fn(&Round) -> f64, least| {
+        let (mine, other) = (of(&ours, figure), of(&theirs, figure));
+        report.add(Row {
+            key,
+            what: format!("{what}, {count} sessions"),
+            ours: format!("{mine:.1} ns"),
+            baseline: format!("{other:.1} ns"),
+            figure: other / mine,
+            budget: Budget::AtLeast(least),
+        });
+    };
+    ratio("heartbeat_ratio", "heartbeat, published algorithm / ours", |it| it.beat, 6.0);
+    ratio("connect_ratio", "connect, published algorithm / ours", |it| it.connect, 3.0);
+    ratio("sweep_ratio", "sweep that ends all, published algorithm / ours", |it| it.end, 20.0);
+    let (beat, write) = (of(&ours, |it| it.beat), median(writes));
+    report.add(Row {
+        key: "heartbeat_vs_write",
+        what: "heartbeat / one random write into a flat array".into(),
+        ours: format!("{beat:.1} ns"),
+        baseline: format!("{write:.1} ns"),
+        figure: beat / write,
+        budget: Budget::AtMost(1.5),
+    });
+    let longest = of(&ours, |it| it.longest_step.as_secs_f64() * 1e3);
+    report.add(Row {
+        key: "longest_step_ms",
+        what: "longest step of a sweep, all due at once".into(),
+        ours: format!("{longest:.2} ms"),
+        baseline: String::new(),
+        figure: longest,
+        budget: Budget::AtMost(5.0),
+    });
+    let (mine, other) = (of(&ours, |it| it.bytes), of(&theirs, |it| it.bytes));
+    report.add(Row {
+        key: "bytes_per_session",
+        what: "memory a session, both names of 16 bytes; theirs has none".into(),
+        ours: format!("{mine:.1} B"),
+        baseline: format!("{other:.1} B"),
+        figure: mine,
+        budget: Budget::AtMost(128.0),
+    });
+}
+
+/// What is done in each round, made beforehand.
+struct Work {
+    users: Names,
+    sessions: Names,
+    /// Session numbers in random order.
+    order: Vec<u32>,
+}
+
+impl Work {
+    fn new(count: usize) -> Self {
+        let mut order: Vec<u32> = (0..count as u32).collect();
+        Random::new(7).shuffle(&mut order);
+        Self { users: Names::new('u', count), sessions: Names::new('s', count), order }
+    }
+
+    /// The heartbeat's time, spread over a beat interval.
+    fn time(&self, place: usize) -> u64 {
+        1_000 + place as u64 * BEAT / self.order.len() as u64
+    }
+}
+
+fn published(work: &Work, allocated: fn() -> usize) -> Round {
+    let count = work.order.len();
+    let before = allocated();
+    let mut engine = Published::new(55_000, 10_000);
+    let mut turns = 0;
+    let (connect, ()) = timed(|| {
+        for number in 0..count as u64 {
+            engine.connect(0, number, number);
+            turns += engine.turned.drain(..).count();
+        }
+    });
+    let bytes = (allocated() - before) as f64 / count as f64;
+    let (beat, ()) = timed(|| {
+        for (place, &number) in work.order.iter().enumerate() {
+            engine.heartbeat(work.time(place), u64::from(number));
+        }
+    });
+    // Each looked at once when its first deadline comes, as in ordinary life, and then all due.
+    engine.sweep(56_000 - 1);
+    let (end, ()) = timed(|| {
+        engine.sweep(1_000_000);
+        engine.sweep(1_010_000);
+        turns += engine.turned.drain(..).count();
+    });
+    assert!(engine.is_empty());
+    assert_eq!(turns, 2 * count);
+    Round {
+        connect: each(connect, count),
+        beat: each(beat, count),
+        end: each(end, count),
+        longest_step: end,
+        bytes,
+    }
+}
+
+fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
+    let count = work.order.len();
+    let before = allocated();
+    let settings = Settings { idle_after: Span::ZERO, ..Settings::default() };
+    let mut node = Node::new(settings, Time::ZERO, Epoch(1), 0, 7, Start::Fresh)
+        .expect("the shipped settings work");
+    let mut conns: Vec<ConnId> = Vec::with_capacity(count);
+    let room = count * size_of::<ConnId>();
+    let mut turns = 0;
+    let (connect, ()) = timed(|| {
+        for number in 0..count {
+            let connect = Connect {
+                user: work.users.get(number),
+                session: work.sessions.get(number),
+                passive: false,
+                report: SelfReport::default(),
+                token_until: None,
+            };
+            conns.push(node.handle_connect(Time::ZERO, &connect).expect("all is well"));
+            turns += drain(&mut node, &mut Vec::new());
+        }
+    });
+    let bytes = (allocated() - before - room) as f64 / count as f64;
+    for &conn in &conns {
+        // The welcome is out of the way.
+        node.transmit(Time::ZERO, conn, &mut |frame| _ = black_box(frame));
+    }
+    let beats: Vec<ConnId> = work.order.iter().map(|&number| conns[number as usize]).collect();
+    let frame = ClientFrame::Beat(Beat { number: 1, input_age_secs: None });
+    let (beat, ()) = timed(|| {
+        for (place, &conn) in beats.iter().enumerate() {
+            node.handle_frame(Time::from_millis(work.time(place)), conn, &frame);
+            while let Some(output) = node.poll_output() {
+                _ = black_box(output);
+            }
+        }
+    });
+    // Each looked at once when its first deadline comes, as in ordinary life.
+    let mut now = node.deadline();
+    while now < Time::from_millis(56_000 - 1) {
+        node.handle_timeout(now);
+        while node.poll_output().is_some() {}
+        now = now.max(node.deadline());
+    }
+    // Nobody was heard again: all are due.
+    now = now.max(Time::from_millis(1_000_000));
+    let mut longest_step = Duration::ZERO;
+    let mut sum = Duration::ZERO;
+    let mut silent = Vec::new();
+    while node.counts().sessions > 0 {
+        let (step, ()) = timed(|| node.handle_timeout(now));
+        longest_step = longest_step.max(step);
+        let (drained, ()) = timed(|| {
+            turns += drain(&mut node, &mut silent);
+            for conn in silent.drain(..) {
+                // There was nothing to read.
+                node.handle_read(now, conn);
+            }
+            turns += drain(&mut node, &mut silent);
+        });
+        sum += step + drained;
+        now = now.max(node.deadline());
+    }
+    assert_eq!(turns, 2 * count);
+    Round {
+        connect: each(connect, count),
+        beat: each(beat, count),
+        end: each(sum, count),
+        longest_step,
+        bytes,
+    }
+}
+
+/// Takes what the node has to say: counts the users that turned, and gathers the connections that are to be read first.
+fn drain(node: &mut Node, silent: &mut Vec<ConnId>) -> usize {
+    let mut turns = 0;
+    while let Some(output) = node.poll_output() {
+        match black_box(output) {
+            Output::Transition(_) => turns += 1,
+            Output::ReadFirst(conn) => silent.push(conn),
+            _ => {}
+        }
+    }
+    turns
+}
+
+/// One write into each of as many records of the size of a lease, in the same order; ns each.
+fn flat_writes(work: &Work) -> f64 {
+    #[derive(Clone, Copy)]
+    struct Record {
+        heard: u64,
+        _rest: [u64; 3],
+    }
+    let mut records = vec![Record { heard: 0, _rest: [0; 3] }; work.order.len()];
+    let (time, ()) = timed(|| {
+        for (place, &number) in work.order.iter().enumerate() {
+            records[number as usize].heard = work.time(place);
+        }
+    });
+    black_box(&records);
+    each(time, work.order.len())
+}

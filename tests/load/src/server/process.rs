@@ -1,0 +1,82 @@
+//! A server as a process of its own, and what it takes.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A server that listens on loopback.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    /// Where it listens.
+    pub(super) port: u16,
+}
+
+impl Process {
+    /// Starts a server; it says `listening on …PORT` when it is ready.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started, or ends before it listens.
+    pub(super) fn start(program: &Path, args: &[&str]) -> io::Result<Self> {
+        let mut child = Command::new(program)
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| {
+                io::Error::new(error.kind(), format!("{}: {error}", program.display()))
+            })?;
+        let out = child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line)?;
+        let digits = line.trim_end().rsplit(|c: char| !c.is_ascii_digit()).next();
+        match digits.and_then(|it| it.parse().ok()) {
+            Some(port) => Ok(Self { child, port }),
+            None => {
+                _ = child.kill();
+                _ = child.wait();
+                let text =
+                    format!("{} {} did not listen: {line:?}", program.display(), args.join(" "));
+                Err(io::Error::other(text))
+            }
+        }
+    }
+
+    /// Processor time of all its threads so far, in the kernel and out of it.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not tell.
+    pub(super) fn cpu(&self) -> io::Result<Duration> {
+        let mut nanos = 0;
+        for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            // A thread may have ended since.
+            let Ok(text) = fs::read_to_string(thread?.path().join("schedstat")) else { continue };
+            nanos += text.split(' ').next().and_then(|it| it.parse::<u64>().ok()).unwrap_or(0);
+        }
+        Ok(Duration::from_nanos(nanos))
+    }
+
+    /// Memory that is in use and resident, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not tell.
+    pub(super) fn resident(&self) -> io::Result<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"));
+        let kilobytes = line.and_then(|it| it.trim().strip_suffix(" kB"));
+        let kilobytes: Option<u64> = kilobytes.and_then(|it| it.trim().parse().ok());
+        kilobytes.map(|it| it * 1024).ok_or_else(|| io::Error::other("no VmRSS"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
