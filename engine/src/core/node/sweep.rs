@@ -24,6 +24,7 @@ impl Node {
             // The node has stood still. What arrived meanwhile is not read yet: nobody is ended
             // before the driver had a turn to read it (rule 1).
             self.sweep_at = now + self.settings.sweep;
+            self.still_until = self.sweep_at;
             return;
         }
         for _ in 0..STEP {
@@ -42,6 +43,11 @@ impl Node {
         }
         // More is due: the next step follows as soon as the driver likes.
         self.sweep_at = now;
+    }
+
+    /// Whether the node has stood still up to now, and what waited meanwhile may be unread.
+    pub(super) fn has_stood_still(&self, now: Time) -> bool {
+        now < self.still_until || now.since(self.sweep_at) > self.stall()
     }
 
     /// How late a sweep may be before the node is taken to have stood still.

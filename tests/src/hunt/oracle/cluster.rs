@@ -137,7 +137,9 @@ impl Cluster {
             }
             row.reaches = reaches && (runs || row.reaches);
             row.has_heard |= row.working_since.is_some_and(|it| now > it);
-            row.blind_since = (runs && !reaches).then(|| row.blind_since.unwrap_or(now));
+            // What was held comes all the same.
+            let came = if now >= row.held_until { row.held_until } else { 0 };
+            row.blind_since = (runs && !reaches).then(|| row.blind_since.unwrap_or(now).max(came));
             if !(runs && reaches) {
                 row.working_since = None;
             } else if row.working_since.is_none() {

@@ -95,6 +95,8 @@ impl Oracle<'_> {
             return self.watching(conn, frame);
         };
         session.hear(when, heard);
+        // A store that has lost the session takes its word once it is registered again.
+        let taken = heard && session.certain_from <= now;
         if session.leaving != Leaving::No {
             session.told = session.flags(now, cluster);
             session.leaving = Leaving::No;
@@ -121,7 +123,7 @@ impl Oracle<'_> {
         }
         if !session.passive {
             let arrived = self.told_as_heard(when.arrived);
-            self.users[user].hear(arrived, when.read, heard);
+            self.users[user].hear(arrived, when.read, taken);
         }
         let by = (!heard).then_some(node);
         match frame {

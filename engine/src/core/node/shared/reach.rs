@@ -110,7 +110,7 @@ impl Node {
     pub(super) fn come_back(&mut self, now: Time, lost_data: bool) {
         // Then the store was in reach: the others have had their word about sessions whose lease ran
         // out meanwhile. What still waits for them here is read before they end.
-        let late = now.since(self.sweep_at) > self.stall();
+        let late = self.has_stood_still(now);
         let Some(shared) = self.shared.as_mut() else { return };
         let was_lost = shared.reach == Reach::Lost;
         let stood_still = late && !was_lost;
