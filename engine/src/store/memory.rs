@@ -1,11 +1,15 @@
 //! The shared store in memory.
 
+mod past;
+mod sweep;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::quality::SeedableRandomState;
 use greendot_protocol::{Epoch, Span, Time};
 
+use self::past::Past;
 use super::Store;
 use super::messages::{
     Claim, HeldBy, NodeId, Notice, Register, Reply, Report, Request, SessionName, Silent,
@@ -59,14 +63,6 @@ struct NodeRow {
     told: u64,
 }
 
-/// When each thing about a user was said last, and by which node.
-#[derive(Clone, Copy, Debug, Default)]
-struct Said {
-    mode: Option<(Time, NodeId)>,
-    note: Option<(Time, NodeId)>,
-    revoked: Option<(Time, NodeId)>,
-}
-
 /// How much the store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -89,7 +85,7 @@ pub struct MemoryStore {
     covered: BTreeMap<NodeId, BTreeSet<SessionId>>,
     nodes: BTreeMap<NodeId, NodeRow>,
     subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
-    said: HashMap<Arc<str>, Said, SeedableRandomState>,
+    past: Past,
     notices: VecDeque<(NodeId, u64, Notice)>,
     warm_until: Option<Time>,
     /// When any node last asked for anything.
@@ -125,7 +121,7 @@ impl MemoryStore {
         Self {
             directory: Directory::new(epoch, now.as_millis(), seed),
             seats: HashMap::with_hasher(hasher.clone()),
-            said: HashMap::with_hasher(hasher),
+            past: Past::new(hasher),
             due: BTreeSet::new(),
             covered: BTreeMap::new(),
             nodes: BTreeMap::new(),
@@ -284,6 +280,21 @@ impl MemoryStore {
         }
     }
 
+    /// The session has ended. A node that has not heard of it may still tell of an earlier connect.
+    fn vacate(&mut self, now: Time, session: SessionId) {
+        self.unindex(session);
+        let (Some(seat), Some(user)) =
+            (self.seats.remove(&session), self.directory.user_of(session))
+        else {
+            return;
+        };
+        let user = Arc::clone(self.directory.name(user));
+        if let Some(name) = self.directory.session_name(session) {
+            let name = SessionName { user, session: name.into() };
+            self.past.ended(now, name, seat.connected);
+        }
+    }
+
     /// Changes a seat and keeps the indices right.
     fn reseat(&mut self, session: SessionId, change: impl FnOnce(&mut Seat)) {
         self.unindex(session);
@@ -309,7 +320,11 @@ impl MemoryStore {
         let user = self.directory.find(&name.user);
         let present = user.and_then(|it| self.directory.session(it, &name.session));
         let before = present.and_then(|it| self.seats.get(&it).copied());
-        if before.is_some_and(|it| it.is_later_than(claim, connected, register.connected_ago)) {
+        let later = match &before {
+            Some(seat) => seat.is_later_than(claim, connected, register.connected_ago),
+            None => self.past.has_ended_since(name, connected),
+        };
+        if later {
             return HeldBy::Another;
         }
         if present.is_none()
@@ -334,7 +349,7 @@ impl MemoryStore {
             },
         );
         if register.mode.is_some_and(|it| it.fresh) {
-            self.said.entry(Arc::clone(&name.user)).or_default().mode = Some((connected, node));
+            self.past.chose(&name.user, connected, node);
         }
         let session = joined.session;
         if register.lingers_for.is_some() {
@@ -379,61 +394,12 @@ impl MemoryStore {
     }
 
     fn end(&mut self, now: Time, session: SessionId, heard: Time, turned: &mut Vec<Report>) {
-        self.unindex(session);
-        self.seats.remove(&session);
+        self.vacate(now, session);
         let Some(user) = self.directory.user_of(session) else { return };
         let name = Arc::clone(self.directory.name(user));
         self.wrote(now, &name);
         let change = self.directory.end(session, heard);
         self.publish(now, user, change, turned);
-    }
-
-    /// Whether it is only just that nodes ask again, after a time in which none did.
-    fn was_unreached(&self, now: Time) -> bool {
-        self.asked_again.is_some_and(|at| now.since(at) < UNREACHED)
-    }
-
-    /// Ends what is due; whoever sweeps, each is ended once.
-    fn sweep(&mut self, now: Time, turned: &mut Vec<Report>) {
-        if now < self.spared_until || self.was_unreached(now) {
-            return;
-        }
-        let mut ended: Vec<SessionId> =
-            self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, session)| *session).collect();
-        for (node, sessions) in &self.covered {
-            let renewed = self.nodes.get(node).map_or(Time::ZERO, |it| it.renewed);
-            if renewed + self.settings.ttl - self.covers() <= now {
-                // The node has died. Sessions that are not due yet stay.
-                ended.extend(
-                    sessions.iter().filter(|it| {
-                        self.seats.get(it).is_some_and(|it| self.deadline_of(it) <= now)
-                    }),
-                );
-            }
-        }
-        for session in ended {
-            let Some(&seat) = self.seats.get(&session) else { continue };
-            let spared = self.nodes.get(&seat.claim.node).map_or(Time::ZERO, |it| it.spared_until);
-            if now < spared && seat.lingers_until.is_none() {
-                continue;
-            }
-            let heard = self.heard_of(&seat);
-            self.tell(seat.claim.node, Notice::Ended { seat: seat.claim.seat });
-            self.end(now, session, heard, turned);
-        }
-        let keep = self.settings.ttl + self.settings.ttl;
-        let covered = &self.covered;
-        let seats = &self.seats;
-        let gone: Vec<NodeId> = self
-            .nodes
-            .iter()
-            .filter(|(node, it)| it.asked + keep <= now && !covered.contains_key(node))
-            .filter(|(node, _)| !seats.values().any(|it| it.claim.node == **node))
-            .map(|(node, _)| *node)
-            .collect();
-        for node in gone {
-            self.forget_node(node);
-        }
     }
 
     fn revoke(&mut self, now: Time, user: &str, revoked: bool, turned: &mut Vec<Report>) {
@@ -447,90 +413,10 @@ impl MemoryStore {
             let notice = Notice::Revoked { seat: seat.claim.seat };
             self.tell(seat.claim.node, notice);
             ended.push((session, self.heard_of(&seat)));
-            self.unindex(session);
-            self.seats.remove(&session);
+            self.vacate(now, session);
         }
         let change = self.directory.end_all(id, &ended);
         self.publish(now, id, change, turned);
-    }
-
-    /// Whether nothing newer of the kind has been said about the user than what was said so long
-    /// ago. A word that could not be told at once must be newer than what came in time.
-    fn is_latest(
-        &mut self,
-        now: Time,
-        user: &Arc<str>,
-        node: NodeId,
-        ago: Span,
-        of: impl FnOnce(&mut Said) -> &mut Option<(Time, NodeId)>,
-    ) -> bool {
-        let last = of(self.said.entry(Arc::clone(user)).or_default());
-        let at = now - ago;
-        // A node says its own words in order.
-        let latest = ago == Span::ZERO || last.is_none_or(|it| at > it.0 || it == (at, node));
-        if latest {
-            *last = Some((at, node));
-        }
-        latest
-    }
-
-    /// A run of a node that asks no more and holds nothing any more.
-    fn forget_node(&mut self, node: NodeId) {
-        self.nodes.remove(&node);
-        self.subscribers.retain(|_, nodes| {
-            nodes.remove(&node);
-            !nodes.is_empty()
-        });
-    }
-
-    /// The node covers nothing any more but what it registers from now on.
-    fn uncover(&mut self, node: NodeId) {
-        for session in self.covered.get(&node).cloned().unwrap_or_default() {
-            let heard = self.seats.get(&session).map(|it| self.heard_of(it));
-            self.reseat(session, |seat| {
-                seat.covered = false;
-                seat.heard = heard.unwrap_or(seat.heard);
-            });
-        }
-    }
-
-    fn beat(
-        &mut self,
-        now: Time,
-        node: NodeId,
-        away: Span,
-        silent: &[Silent],
-        heard: &[(SessionName, u64)],
-    ) {
-        let ttl = self.settings.ttl;
-        let Some(row) = self.nodes.get_mut(&node) else { return };
-        // After a gap the node tells first what it holds: who was silent in it is not known yet.
-        if now.since(row.beaten) < ON_TIME {
-            row.renewed = now;
-        }
-        row.beaten = now;
-        if away != Span::ZERO {
-            row.spared_until = now + ttl;
-            self.uncover(node);
-        }
-        for it in silent {
-            if let Some(session) = self.claimed(node, &it.name, it.seat) {
-                let at = now - it.heard_ago;
-                self.wrote(now, &it.name.user);
-                self.reseat(session, |seat| {
-                    seat.covered = false;
-                    seat.heard = seat.heard.max(at);
-                });
-            }
-        }
-        for (name, seat) in heard {
-            if let Some(session) = self.claimed(node, name, *seat) {
-                self.wrote(now, &name.user);
-                let thin = self.thin;
-                // One that lingers by now is not: its node's signs of life are none of its own.
-                self.reseat(session, |seat| seat.covered = thin && seat.lingers_until.is_none());
-            }
-        }
     }
 }
 
@@ -608,7 +494,7 @@ impl Store for MemoryStore {
                 }
             }
             Request::SetMode { user, mode, ago } => {
-                if self.is_latest(now, user, node, *ago, |it| &mut it.mode) {
+                if self.past.is_latest(now, user, node, *ago, |it| &mut it.mode) {
                     self.wrote(now, user);
                     let (id, change) = self.directory.set_mode(now, user, *mode);
                     if let Some(change) = change {
@@ -618,14 +504,14 @@ impl Store for MemoryStore {
                 }
             }
             Request::SetNote { user, note, ago } => {
-                if self.is_latest(now, user, node, *ago, |it| &mut it.note) {
+                if self.past.is_latest(now, user, node, *ago, |it| &mut it.note) {
                     self.wrote(now, user);
                     let (id, change) = self.directory.set_note(user, note);
                     self.publish(now, id, change, &mut turned);
                 }
             }
             Request::Revoke { user, revoked, ago } => {
-                if self.is_latest(now, user, node, *ago, |it| &mut it.revoked) {
+                if self.past.is_latest(now, user, node, *ago, |it| &mut it.revoked) {
                     self.wrote(now, user);
                     self.revoke(now, user, *revoked, &mut turned);
                 }

@@ -36,6 +36,8 @@ pub(super) struct Node {
     pub(super) paused: bool,
     pub(super) cut: bool,
     pub(super) held_until: u64,
+    /// When what was held before comes.
+    comes_at: u64,
     paused_at: u64,
     reaches: bool,
     was_heard: bool,
@@ -93,6 +95,13 @@ impl Cluster {
         if was && !paused { now - row.paused_at } else { 0 }
     }
 
+    /// What the store says to a node waits until then.
+    pub(super) fn hold(&mut self, node: usize, until: u64) {
+        let row = &mut self.nodes[node];
+        row.comes_at = row.comes_at.max(row.held_until);
+        row.held_until = until;
+    }
+
     /// The node is gone; what it could not tell is lost. One that was out of reach may have asked for
     /// time before.
     pub(super) fn kill(&mut self, now: u64, node: usize) {
@@ -138,7 +147,8 @@ impl Cluster {
             row.reaches = reaches && (runs || row.reaches);
             row.has_heard |= row.working_since.is_some_and(|it| now > it);
             // What was held comes all the same.
-            let came = if now >= row.held_until { row.held_until } else { 0 };
+            let came = [row.comes_at, row.held_until].into_iter().filter(|&it| it <= now).max();
+            let came = came.unwrap_or(0);
             row.blind_since = (runs && !reaches).then(|| row.blind_since.unwrap_or(now).max(came));
             if !(runs && reaches) {
                 row.working_since = None;
@@ -179,6 +189,7 @@ impl Cluster {
         };
         for row in &self.nodes {
             consider(row.held_until);
+            consider(row.comes_at);
             if row.blurred_since.is_some() && row.working_since.is_some() {
                 consider(row.calm_from + SETTLES);
             }

@@ -20,6 +20,8 @@ pub(super) struct Conn {
     pub(super) open: bool,
     /// Its node has closed it.
     pub(super) is_closing: bool,
+    /// That it has ended waits at a node that stands still: what comes after is not of it.
+    pub(super) end_waits: bool,
     /// What it was told last of its node's word.
     pub(super) stale: Option<bool>,
     /// Its client reads nothing, or is gone: what is sent to it shows nothing.

@@ -42,7 +42,9 @@ impl Oracle<'_> {
 
     fn life_waits(&mut self, conn: usize) {
         let now = self.now;
-        let Some(user) = self.conns[conn].user else { return };
+        let Some(user) = self.conns[conn].user.filter(|_| !self.conns[conn].end_waits) else {
+            return;
+        };
         if let Some(session) = self.users[user].session_on(conn) {
             session.heard.arrived = now;
             self.derive(user);
@@ -98,7 +100,9 @@ impl Oracle<'_> {
         // A store that has lost the session takes its word once it is registered again.
         let taken = heard && session.certain_from <= now;
         if session.leaving != Leaving::No {
-            session.told = session.flags(now, cluster);
+            let frozen = session.flags(now, cluster);
+            session.found_idle |= session.told.active && !frozen.active;
+            session.told = frozen;
             session.leaving = Leaving::No;
             session.looked_for = now;
         }
@@ -107,6 +111,9 @@ impl Oracle<'_> {
                 let input = now.saturating_sub(u64::from(*secs) * 1000);
                 let before = session.flags(now, cluster);
                 session.input = session.input.max(Some(input));
+                if session.found_idle && now < input + session.idle_after {
+                    (session.told, session.found_idle) = (Flags::ACTIVE, false);
+                }
                 session.looked_for = now;
                 if !cluster.is_settled(node) {
                     session.vague = session.vague.union(before);
@@ -251,6 +258,7 @@ impl Oracle<'_> {
             known: when.arrived,
             known_before: (when.arrived, now),
             told,
+            found_idle: false,
             vague: if heard { Flags::NONE } else { Flags::EITHER },
             input: age.map(|age| now.saturating_sub(age)),
             idle_after: idle_after.unwrap_or(cluster.periods.idle_after),

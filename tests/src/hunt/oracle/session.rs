@@ -34,6 +34,8 @@ pub(super) struct Session {
     pub(super) known_before: (u64, u64),
     /// What it was told to be.
     pub(super) told: Flags,
+    /// Whether it was found idle when it was about to leave: younger input takes that back.
+    pub(super) found_idle: bool,
     /// What it may still be taken for elsewhere.
     pub(super) vague: Flags,
     /// The last input, if it was told.
@@ -189,6 +191,7 @@ impl Session {
             self.vague = self.flags(now, cluster);
         }
         self.told = flags;
+        self.found_idle = false;
     }
 
     /// A frame or pong of its newest generation; `known` if every node hears of it.

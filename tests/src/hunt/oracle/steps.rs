@@ -68,7 +68,7 @@ impl Oracle<'_> {
             Verb::Hold { node, until } => {
                 let node = self.node(node);
                 self.disordered = true;
-                self.cluster.nodes[node].held_until = *until;
+                self.cluster.hold(node, *until);
                 self.settle_nodes();
             }
             other => self.device_step(other),

@@ -13,6 +13,8 @@ pub(super) struct User {
     pub(super) name: String,
     pub(super) sessions: Vec<Session>,
     pub(super) mode: Mode,
+    /// The one before.
+    mode_before: Mode,
     /// Other modes that nodes may still go by, and the node that is to put that right.
     pub(super) other_modes: Vec<Mode>,
     pub(super) put_right_by: Option<usize>,
@@ -88,6 +90,7 @@ impl User {
             name: name.into(),
             sessions: Vec::new(),
             mode: Mode::Auto,
+            mode_before: Mode::Auto,
             other_modes: Vec::new(),
             put_right_by: None,
             revision: 0,
@@ -123,6 +126,10 @@ impl User {
         }
         if self.mode != Mode::Auto || waits {
             self.other_modes.push(Mode::Auto);
+        }
+        if self.mode_before != self.mode {
+            // A node that has not heard of the last choice yet repeats the one before.
+            self.other_modes.push(self.mode_before);
         }
         if self.put_right_by.is_none() {
             self.revision = 0;
@@ -218,6 +225,9 @@ impl User {
         }
         if mode != Mode::Invisible {
             self.seen.most = self.seen.most.max(self.seen.hidden);
+        }
+        if before != mode {
+            self.mode_before = before;
         }
         self.mode = mode;
         let chosen_at = self.chosen_at.replace(now);
