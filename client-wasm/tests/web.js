@@ -80,6 +80,7 @@ export function makeHost() {
   for (const name of ["needToken", "changed", "link", "stale", "mode", "error", "beacon"]) {
     host[name] = (...args) => told(name, args);
   }
+  host.socket = (url, protocol) => new WebSocket(url, protocol);
   host.url = node => (host.urlOfNode === "bad" ? "bad" : `${host.urlOfNode}${node}`);
   return host;
 }

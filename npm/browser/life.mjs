@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
-import { FLAGS, keepLog, PATIENCE } from "./world.mjs";
+import { Faults, FLAGS, keepLog, PATIENCE } from "./world.mjs";
 
 /** Timers of a tab hidden for so long run once a minute (five minutes, as shipped). */
 const THROTTLED_AFTER_SECS = 1;
@@ -21,6 +21,7 @@ export class LifeBrowser {
   #browser;
   #context;
   #devtools;
+  #faults = new Faults();
 
   static async start() {
     const browser = new LifeBrowser();
@@ -38,6 +39,7 @@ export class LifeBrowser {
     browser.#browser = await chromium.connectOverCDP(await address(browser.#child.stderr), { noDefaults: true });
     browser.#context = browser.#browser.contexts()[0];
     await browser.#context.addInitScript(keepLog);
+    browser.#faults.watch(browser.#context, "a person");
     browser.#devtools = await browser.#browser.newBrowserCDPSession();
     return browser;
   }
@@ -54,6 +56,7 @@ export class LifeBrowser {
   async clear() {
     const empty = await this.#context.newPage();
     await Promise.all(this.#context.pages().map(page => page !== empty && page.close()));
+    this.#faults.check();
   }
 
   /** Somebody opens the demo in a tab, in front of the others. */

@@ -32,3 +32,11 @@ test("the wasm file does not load: the page says so, and connects when asked aga
   await ana.page.getByRole("button", { name: "Connect" }).click();
   await ana.link("live");
 });
+
+test("what a page throws and nobody catches fails the test it happens in", async () => {
+  const { page } = await browser.person(server, "bo");
+  const thrown = page.waitForEvent("pageerror");
+  await page.evaluate(() => void setTimeout(() => { throw new Error("out of the blue"); }));
+  await thrown;
+  await assert.rejects(browser.clear(), /bo's page: Error: out of the blue/);
+});

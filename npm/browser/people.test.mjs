@@ -53,6 +53,45 @@ test("what one writes, the other reads", async () => {
   assert.equal(await ana.page.locator('.mine[data-fate="sent"]').count(), 1);
 });
 
+test("who chooses a contact can write at once; after a reload the page says that nothing is kept", async () => {
+  const ana = await person("ana");
+  assert.equal(await ana.page.title(), "Ana · Greendot chat");
+  await ana.page.locator('[data-user="bo"] button').click();
+  await ana.page.keyboard.type("Hello, Bo!");
+  await ana.page.keyboard.press("Enter");
+  await ana.page.locator('.mine[data-fate="sent"]').waitFor();
+  await ana.page.reload();
+  await ana.page.locator('[data-user="bo"] button').click();
+  await ana.page.getByRole("log").getByText("this demo keeps no messages").waitFor();
+});
+
+test("a browser without a network says so at once, and why a message was not sent", async () => {
+  const [ana, bo] = await Promise.all([person("ana"), person("bo")]);
+  await bo.sees("ana", "online");
+  await bo.choose("dnd");
+  await ana.sees("bo", "dnd");
+  await ana.page.locator('[data-user="bo"] button').click();
+  await ana.page.context().setOffline(true);
+  await ana.page.getByRole("status").getByText("This device is offline").waitFor();
+  await ana.page.getByLabel("Message to Bo").fill("Hello?");
+  await ana.page.getByRole("button", { name: "Send" }).click();
+  await ana.page.getByText("Not sent: the server cannot be reached").waitFor();
+  await ana.page.context().setOffline(false);
+  await ana.link("live");
+  assert.equal(await ana.page.getByRole("status").innerText(), "");
+});
+
+test("a name that nobody has: the page says so, and asks the server nothing", async () => {
+  const { page } = await person("ana");
+  const refused = [];
+  page.on("response", response => response.status() >= 400 && refused.push(response.url()));
+  await page.goto(page.url().replace("ana", "zed"));
+  await page.getByText("Nobody here is called zed").waitFor();
+  await page.getByRole("link", { name: "bo" }).click();
+  await page.locator('html[data-link="live"]').waitFor({ state: "attached" });
+  assert.deepEqual(refused, []);
+});
+
 test("a note is seen beside the dot", async () => {
   const ana = await person("ana");
   const bo = await person("bo");

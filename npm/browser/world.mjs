@@ -8,6 +8,9 @@ import { chromium } from "playwright-core";
 export const GRACE = 3_000;
 export const TTL = 12_000;
 
+/** Shorter than shipped: nobody here is away for long, and what comes after the warm-up is waited for. */
+const WARMUP_SECS = 15;
+
 /** How long anything may take at most; a condition that holds ends the wait at once. */
 export const PATIENCE = 60_000;
 
@@ -28,7 +31,7 @@ export class Server {
 
   static async start(port = 0) {
     const server = new Server();
-    const args = ["--port", String(port), "--assets", needed("GREENDOT_DEMO_ASSETS")];
+    const args = ["--port", String(port), "--assets", needed("GREENDOT_DEMO_ASSETS"), "--warmup", String(WARMUP_SECS)];
     server.#child = spawn(needed("GREENDOT_CHAT_BIN"), args, { stdio: ["ignore", "pipe", "inherit"] });
     const ended = once(server.#child, "exit").then(([code]) => {
       throw new Error(`the server ended (${code}) before it listened`);
@@ -78,6 +81,7 @@ function needed(name) {
 /** Chromium and the people in it. */
 export class Browser {
   #chromium;
+  #faults = new Faults();
 
   static async start() {
     const browser = new Browser();
@@ -88,11 +92,13 @@ export class Browser {
 
   async close() {
     await this.#chromium.close();
+    this.#faults.check();
   }
 
   /** Ends all pages, for the next test to start with nobody there. */
   async clear() {
     await Promise.all(this.#chromium.contexts().map(context => context.close()));
+    this.#faults.check();
   }
 
   /** Somebody opens the demo on a device of their own. */
@@ -100,7 +106,24 @@ export class Browser {
     const context = await this.#chromium.newContext();
     context.setDefaultTimeout(PATIENCE);
     await context.addInitScript(keepLog);
+    this.#faults.watch(context, user);
     return new Person(context, server, user).tab();
+  }
+}
+
+/** What pages throw and nobody catches: whatever else holds, a test in which it happens fails. */
+export class Faults {
+  #seen = [];
+
+  /** From now on, in all pages of the browser context. */
+  watch(context, whose) {
+    context.on("weberror", fault => this.#seen.push(`${whose}'s page: ${fault.error().stack ?? fault.error()}`));
+  }
+
+  /** Throws if there was any since the last look. */
+  check() {
+    const seen = this.#seen.splice(0);
+    if (seen.length > 0) throw new Error(`uncaught in a page:\n${seen.join("\n")}`);
   }
 }
 
@@ -121,7 +144,6 @@ export class Person {
   async tab() {
     const tab = new Person(this.#context, this.#server, this.user);
     tab.page = await this.#context.newPage();
-    tab.page.on("pageerror", error => console.error(`${this.user}'s page: ${error.stack}`));
     await tab.page.goto(`http://127.0.0.1:${this.#server.port}/?user=${this.user}`);
     await tab.link("live");
     return tab;
@@ -138,6 +160,19 @@ export class Person {
   /** Waits until this tab shows a contact so. */
   async sees(user, state, stale = false) {
     await this.#waitFor(`[data-user="${user}"][data-state="${state}"][data-stale="${stale}"]`);
+  }
+
+  /** When this tab marks a contact as stale, in milliseconds of the day. To be asked before it happens. */
+  becomesStale(user) {
+    return this.page.evaluate(user => {
+      const { promise, resolve } = Promise.withResolvers();
+      const look = () => {
+        if (document.querySelector(`[data-user="${user}"][data-stale="true"]`) !== null) resolve(Date.now());
+      };
+      new MutationObserver(look).observe(document, { subtree: true, attributeFilter: ["data-stale"] });
+      look();
+      return promise;
+    }, user);
   }
 
   async choose(mode) {

@@ -34,7 +34,12 @@ export class Client implements Presence {
   #mode: Mode = "auto";
   #modeChosen = false;
   #note: string | undefined;
+  #log: ((socket: WebSocket) => void) | undefined;
   #unbind: Stop = () => {};
+  /** Whether the app was told why the link is about to stop. */
+  #refusalTold = false;
+  /** Whether the console was told that too many users are watched: once says it for all of them. */
+  #crowdLogged = false;
 
   /** Without a loader it is a server's client: closed for ever. */
   constructor(settings: Settings, load: Load | undefined, wasm: WasmSource | undefined) {
@@ -43,7 +48,13 @@ export class Client implements Presence {
   }
 
   watch(users: string | readonly string[], listener: (changes: readonly View[]) => void): Stop {
-    return this.#parts.add(typeof users === "string" ? [users] : users, listener, false);
+    const list: unknown = typeof users === "string" ? [users] : users;
+    // From JavaScript anything can come, and would fail far from here.
+    if (!isNames(list) || typeof listener !== "function") {
+      const next = "Give names and a function: watch(names, changes => …).";
+      throw new GreendotError("bad_call", "it cannot be meant", "the call of watch", next);
+    }
+    return this.#parts.add(list, listener, false);
   }
 
   subscribe(user: string, listener: () => void): Stop {
@@ -92,6 +103,7 @@ export class Client implements Presence {
 
   connect(): void {
     if (this.#load === undefined) return;
+    this.#refusalTold = false;
     if (!open.has(this)) this.#open();
     if (this.#engine !== undefined) this.#engine.connect();
     else if (!this.#loading) void this.#start(this.#load);
@@ -129,6 +141,7 @@ export class Client implements Presence {
     this.#linkIs({ state: "connecting" });
     try {
       const engine = await load();
+      if (this.#settings.debug) this.#log = (await import("./debug.js")).logFrames;
       if (open.has(this)) this.#attach(engine);
     } catch (error) {
       if (open.has(this)) this.#linkIs({ state: "stopped", why: "load_failed" });
@@ -181,6 +194,11 @@ export class Client implements Presence {
   }
 
   #linkIs(link: Omit<Link, "stale">): void {
+    const { state, why } = link;
+    if (state === "stopped" && (why === "bad_token" || why === "not_allowed") && !this.#refusalTold) {
+      const next = "Give what the server's authenticator takes, then call connect().";
+      this.#fail(new GreendotError(why, "the server refused it", "the token", next));
+    }
     this.#link.set(link);
     this.#followLink();
   }
@@ -210,7 +228,8 @@ export class Client implements Presence {
     } catch (error) {
       const next = "It is asked again at the next dial.";
       this.#fail(wrapped(error, "token_failed", "there is no token", "the token function", next));
-      engine?.tokenFailed(dial, isNotAllowed(error));
+      this.#refusalTold = isNotAllowed(error);
+      engine?.tokenFailed(dial, this.#refusalTold);
     }
   }
 
@@ -225,8 +244,11 @@ export class Client implements Presence {
   }
 
   #fail(error: GreendotError): void {
-    if (this.#errors.empty) console.error(error);
-    else queueMicrotask(() => this.#errors.tell(error));
+    if (this.#errors.empty) {
+      const crowd = error.code === "too_many_watches";
+      if (!(crowd && this.#crowdLogged)) console.error(error);
+      this.#crowdLogged ||= crowd;
+    } else queueMicrotask(() => this.#errors.tell(error));
   }
 
   /**
@@ -243,7 +265,16 @@ export class Client implements Presence {
     return {
       needToken: dial => tell(it => void it.#token(dial)),
       url: node => nodes[node] ?? "",
-      changed: (part, row) => tell(it => it.#parts.changed(part, row)),
+      socket: (url, protocol) => {
+        const socket = new WebSocket(url, protocol);
+        tell(it => it.#log?.(socket));
+        return socket;
+      },
+      // Without a closure of its own: this is called for every change.
+      changed: (part, row) => {
+        const alive = weak.deref();
+        if (alive !== undefined) alive.#parts.changed(part, row);
+      },
       // Changes are told in a microtask, which comes after the whole batch in any case.
       flushed: () => {},
       link: (state, code, retryMs) => tell(it => it.#linkTold(linkOf(state, code, retryMs))),
@@ -261,6 +292,10 @@ function sendClosing(node: string, ticket: string): void {
   url.protocol = url.protocol.replace("ws", "http");
   url.pathname = url.pathname.replace(/\/*$/, "/closing");
   globalThis.navigator?.sendBeacon?.(url, ticket);
+}
+
+function isNames(list: unknown): list is readonly string[] {
+  return Array.isArray(list) && list.every(user => typeof user === "string");
 }
 
 /** Errors whose number is a row's. */

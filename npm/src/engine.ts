@@ -24,6 +24,8 @@ export interface Engine {
 export interface Host {
   needToken(dial: number): void;
   url(node: number): string;
+  /** Opens a WebSocket; may throw as its constructor does. */
+  socket(url: string, protocol: string): WebSocket;
   changed(part: number, row: number): void;
   flushed(): void;
   link(state: number, why: number, retryMs: number): void;

@@ -4,7 +4,10 @@ import type { ServerErrorName } from "./codes.js";
 export type ErrorCode =
   | ServerErrorName
   | "bad_option"
+  | "bad_call"
   | "bad_mode"
+  | "bad_token"
+  | "no_websocket"
   | "load_failed"
   | "not_allowed"
   | "token_failed";

@@ -9,6 +9,7 @@ export interface Settings {
   readonly session: string | undefined;
   /** As the wasm client takes it: -1 leaves it to the server. */
   readonly idleAfterSecs: number;
+  readonly debug: boolean;
 }
 
 /**
@@ -16,7 +17,12 @@ export interface Settings {
  * a server, which never dials, has no origin that a path could belong to.
  */
 export function settingsOf(options: Options, dials: boolean): Settings {
-  const { token, session, idleAfter } = options;
+  // From JavaScript anything can come, or nothing.
+  const { token, session, idleAfter } = options ?? {};
+  for (const name in options) {
+    if (name in KNOWN) continue;
+    throw new GreendotError("bad_option", "it is unknown", `the option ${name}`, `Known are ${Object.keys(KNOWN)}.`);
+  }
   if (typeof token !== "function") throw wrong("token", token, "Give a function.");
   if (session !== undefined && (session === "" || new TextEncoder().encode(session).length > SESSION_BYTES)) {
     throw wrong("session", session, `Give 1 to ${SESSION_BYTES} bytes, or leave it out.`);
@@ -29,6 +35,7 @@ export function settingsOf(options: Options, dials: boolean): Settings {
     token,
     session,
     idleAfterSecs: idleAfter === undefined ? -1 : Math.ceil(idleAfter),
+    debug: options.debug === true,
   };
 }
 
@@ -42,6 +49,7 @@ function nodesOf({ url, urls }: Options): string[] {
 
 function socketUrl(given: string | URL): string {
   const next = "Give a path of this origin, or a whole wss: address.";
+  if (typeof given !== "string" && !(given instanceof URL)) throw wrong("url", given, next);
   let url: URL;
   try {
     url = new URL(given, typeof location === "undefined" ? undefined : location.href);
@@ -60,6 +68,18 @@ function wrong(option: string, value: unknown, next: string, cause?: unknown): G
   const what = option === "token" ? typeof value : `"${value}"`;
   return new GreendotError("bad_option", `${option} cannot be ${what}`, `the option ${option}`, next, cause);
 }
+
+/** All there are: the compiler holds it to the type. */
+const KNOWN: Record<keyof Options, 0> = {
+  url: 0,
+  urls: 0,
+  token: 0,
+  session: 0,
+  idleAfter: 0,
+  wasm: 0,
+  headless: 0,
+  debug: 0,
+};
 
 /** The protocol's limit. */
 const SESSION_BYTES = 64;

@@ -25,6 +25,7 @@ export const CLOSE_CODES = {
   4404: "bad_session",
   4409: "replaced",
   4410: "revoked",
+  4411: "signed_out",
   4413: "too_large",
   4426: "wrong_version",
 } as const;
@@ -36,6 +37,9 @@ export const ERROR_CODES = {
   2: "too_many_watches",
   3: "note_too_long",
   4: "bad_request",
+  5: "bad_room",
+  6: "too_many_rooms",
+  7: "not_allowed",
   255: "other",
 } as const;
 export type ErrorName = (typeof ERROR_CODES)[keyof typeof ERROR_CODES];
@@ -51,7 +55,11 @@ export type ClientFrame =
   | { type: "idle" }
   | { type: "active" }
   | { type: "closing" }
-  | { type: "bye" };
+  | { type: "bye" }
+  | { type: "join" } & Join
+  | { type: "leave" } & Leave
+  | { type: "own" } & Own
+  | { type: "end" } & End;
 
 /** The first frame of a connection: who I am. */
 export type Hello = {
@@ -69,6 +77,8 @@ export type Hello = {
   idle_after_ms?: number;
   /** The user's mode as this client knows it, or as it was chosen while the link was down. */
   mode?: ModeChoice;
+  /** What the person may call this device, for a list of the user's own sessions. */
+  device?: string;
 };
 
 /** A user's mode, with what is needed to weigh it against another. */
@@ -123,6 +133,32 @@ export type Note = {
   note: string;
 };
 
+/** My session goes into a room, and I want to be told who is there. */
+export type Join = {
+  /** The number that will stand for the room on this connection. */
+  number: number;
+  /** The room's id. */
+  room: string;
+};
+
+/** My session leaves a room. */
+export type Leave = {
+  /** The room's number. */
+  number: number;
+};
+
+/** Tell me my user's own sessions. */
+export type Own = {
+  /** From now on, or no more. */
+  on: boolean;
+};
+
+/** Another session of my user is to end. */
+export type End = {
+  /** The session's id. */
+  session: string;
+};
+
 /** What a server says. */
 export type ServerFrame =
   | { type: "welcome" } & Welcome
@@ -132,7 +168,11 @@ export type ServerFrame =
   | { type: "mode" } & OwnMode
   | { type: "error" } & Failure
   | { type: "stale" } & Stale
-  | { type: "close" } & Close;
+  | { type: "close" } & Close
+  | { type: "room" } & Room
+  | { type: "room_events" } & RoomEvents
+  | { type: "crowd" } & Crowd
+  | { type: "sessions" } & Sessions;
 
 /** The answer to a hello. */
 export type Welcome = {
@@ -192,6 +232,8 @@ export type Entry = {
   version: number;
   /** How long ago the user was last seen; only while offline, absent if never. */
   seen_ago_ms?: number;
+  /** Whether that is no more than a bound: the user was seen since, and more is not to be told; absent if not. */
+  coarse?: boolean;
   /** The user's note; absent if there is none. */
   note?: string;
 };
@@ -226,4 +268,62 @@ export type Close = {
   code: CloseName;
   /** Come back no sooner than after this time; 0: as the client likes. */
   retry_after_ms: number;
+};
+
+/** Who is in a room, whole: as far as this client may see, each user once. */
+export type Room = {
+  /** The client's number for the room. */
+  number: number;
+  /** The members. */
+  members: Array<Member>;
+};
+
+/** What changed in a room. */
+export type RoomEvents = {
+  /** The client's number for the room. */
+  number: number;
+  /** The members who came or look otherwise; those who are offline are there no more. */
+  members: Array<Member>;
+};
+
+/** How many are in a room that is too large to name all. */
+export type Crowd = {
+  /** The client's number for the room. */
+  number: number;
+  /** About how many users. */
+  count: number;
+  /** Some of them, the same ones as long as they are there. */
+  sample: Array<Member>;
+};
+
+/** A user in a room. */
+export type Member = {
+  /** The user's name. */
+  user: string;
+  /** What this client may see. */
+  state: State;
+};
+
+/** The sessions of the client's own user, whole. */
+export type Sessions = {
+  /** The sessions. */
+  sessions: Array<OwnSession>;
+};
+
+/** A session of the client's own user. */
+export type OwnSession = {
+  /** The session's id. */
+  session: string;
+  /** What the person may call the device; absent if nobody said. */
+  device?: string;
+  /** Whether the person has not touched the device for a while; absent if not. */
+  idle?: boolean;
+  /** Whether its connection has ended and it still counts; absent if not. */
+  lingering?: boolean;
+  /** Whether it does not count for the user's state; absent if it does. */
+  passive?: boolean;
+  /** Whether it is the client's own; absent if not. */
+  this?: boolean;
+  /** How long ago it began. */
+  since_ago_ms: number;
 };

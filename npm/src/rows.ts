@@ -21,7 +21,8 @@ const STRANGERS = 1_000;
 export class Rows {
   engine: Engine | undefined;
   readonly #byUser = new Map<string, Row>();
-  readonly #byNumber = new Map<number, Row>();
+  /** By the wasm client's numbers, which are small and used again. */
+  #byNumber: (Row | undefined)[] = [];
   readonly #strangers = new Map<string, View>();
   #stale = true;
 
@@ -60,12 +61,12 @@ export class Rows {
 
   close(row: Row): void {
     this.#byUser.delete(row.user);
-    this.#byNumber.delete(row.number);
+    if (row.number >= 0) this.#byNumber[row.number] = undefined;
   }
 
   detach(): void {
     this.engine = undefined;
-    this.#byNumber.clear();
+    this.#byNumber = [];
     for (const row of this.#byUser.values()) {
       row.number = -1;
       row.dirty = true;
@@ -74,11 +75,11 @@ export class Rows {
 
   numbered(row: Row, number: number): void {
     row.number = number;
-    this.#byNumber.set(number, row);
+    this.#byNumber[number] = row;
   }
 
   byNumber(number: number): Row | undefined {
-    return this.#byNumber.get(number);
+    return this.#byNumber[number];
   }
 
   #stranger(user: string): View {

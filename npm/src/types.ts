@@ -22,6 +22,7 @@ export interface PresentView {
   readonly stale: boolean;
   /** The user's own words, if there are any. */
   readonly note?: string;
+  readonly lastSeen?: undefined;
 }
 
 /** A user who is not there, or does not wish to be seen. */
@@ -31,13 +32,19 @@ export interface OfflineView {
   readonly stale: boolean;
   /** Missing if the user was never seen, or not by those who may know. */
   readonly lastSeen?: LastSeen;
+  readonly note?: undefined;
 }
 
-/** A user of whom nothing can be said: not asked for yet, not answered yet, or out of reach for too long. */
+/**
+ * A user of whom nothing can be said: not asked for yet, not answered yet, out of reach for too long, or not yet heard of by
+ * a server that has just started.
+ */
 export interface UnknownView {
   readonly user: string;
   readonly state: "unknown";
   readonly stale: boolean;
+  readonly note?: undefined;
+  readonly lastSeen?: undefined;
 }
 
 /** When an offline user was last heard from. */
@@ -96,6 +103,8 @@ export interface Options {
    * stays closed, so that code shared with the server is harmless.
    */
   readonly headless?: boolean;
+  /** Print every frame to the console, in words (as `console.debug`; browsers call that level "verbose"). */
+  readonly debug?: boolean;
 }
 
 /** A presence client, as `connect` returns it. */

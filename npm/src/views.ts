@@ -10,8 +10,8 @@ interface AnyView {
   readonly user: string;
   readonly state: State;
   readonly stale: boolean;
-  readonly note?: string;
-  readonly lastSeen?: LastSeen;
+  readonly note?: string | undefined;
+  readonly lastSeen?: LastSeen | undefined;
 }
 
 /** Two ages of the same moment, asked for at different times, differ by rounding only. */
@@ -20,26 +20,25 @@ const SAME_MOMENT_MS = 1_000;
 /** Makes the view of a row; the one from before again if nothing in it has changed. */
 export function viewOf(user: string, stale: boolean, row: number, source: Source, before: AnyView): View {
   const state = STATES[source.state(row)] ?? "unknown";
-  const gone = state === "offline";
-  const there = !gone && state !== "unknown";
-  const note = there ? source.note(row) : undefined;
-  const lastSeen = gone ? lastSeenOf(source.seenAgoMs(row), before.lastSeen) : undefined;
-  return made({ user, state, stale, ...(note && { note }), ...(lastSeen && { lastSeen }) }, before);
+  if (state === "unknown") return unknownView(user, stale, before);
+  if (state === "offline") return made(user, state, stale, before, undefined, lastSeenOf(source.seenAgoMs(row), before.lastSeen));
+  return made(user, state, stale, before, source.note(row));
 }
 
 /** The view of one of whom nothing is known. */
 export function unknownView(user: string, stale: boolean, before?: AnyView): View {
-  return made({ user, state: "unknown", stale }, before);
+  return made(user, "unknown", stale, before);
 }
 
-function made(view: AnyView, before: AnyView | undefined): View {
+function made(user: string, state: State, stale: boolean, before?: AnyView, note?: string, lastSeen?: LastSeen): View {
   const same =
-    before?.state === view.state &&
-    before.stale === view.stale &&
-    before.note === view.note &&
-    before.lastSeen === view.lastSeen;
-  // Only the fields that go with the state were put in, above.
-  return (same ? before : Object.freeze(view)) as View;
+    before?.state === state && before.stale === stale && before.note === note && before.lastSeen === lastSeen;
+  if (same) return before as View;
+  const view: { -readonly [field in keyof AnyView]: AnyView[field] } = { user, state, stale };
+  // Only the fields that go with the state were given, above.
+  if (note !== undefined) view.note = note;
+  if (lastSeen !== undefined) view.lastSeen = lastSeen;
+  return Object.freeze(view) as View;
 }
 
 function lastSeenOf(agoMs: number, before: LastSeen | undefined): LastSeen | undefined {

@@ -203,6 +203,15 @@ describe("errors of the server", () => {
     expect(errors[0]).toBeInstanceOf(GreendotError);
   });
 
+  test("of too many watches make one line in the console, not one each", async () => {
+    const { engine } = await openLive();
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    for (let row = 0; row < 50; row++) engine.host.error(2, row, "a connection may watch 1000 users");
+    await settled();
+    expect(log).toHaveBeenCalledOnce();
+    log.mockRestore();
+  });
+
   test("name the user they are about", async () => {
     const { client, engine } = await openLive();
     const errors: GreendotError[] = [];

@@ -39,6 +39,7 @@ describe("addresses", () => {
     { urls: [], token },
     { urls: ["wss://a.example", "//"], token },
     { token },
+    { url: 5 as unknown as string, token },
   ])("that cannot work are refused: %o", options => {
     expect(refused(options)).toMatchObject({ code: "bad_option", culprit: "the option url" });
   });
@@ -59,6 +60,8 @@ describe("other options", () => {
 
   test.each([
     [{ url, token: "secret" as unknown as () => string }, "token"],
+    [undefined as unknown as Options, "token"],
+    [{ url, token, idleafter: 5 } as Options, "idleafter"],
     [{ url, token, session: "" }, "session"],
     [{ url, token, session: "é".repeat(33) }, "session"],
     [{ url, token, idleAfter: -1 }, "idleAfter"],

@@ -39,3 +39,15 @@ test("a bot in Node may ask to connect all the same", async () => {
   expect(FakeEngine.last.calls).toEqual(["connect"]);
   client.close();
 });
+
+test("a bot where there is no WebSocket is told so, and what to do", async () => {
+  const { connect } = await import("../src/index.node.js");
+  vi.stubGlobal("WebSocket", undefined);
+  const bot = connect({ url: "wss://chat.example/p", token: () => "t", headless: true });
+  const errors: unknown[] = [];
+  bot.onError(error => errors.push(error));
+  await settled();
+  expect(errors).toMatchObject([{ code: "no_websocket", next: expect.stringContaining("Node 22") }]);
+  expect(bot.link).toMatchObject({ state: "stopped", why: "load_failed" });
+  bot.close();
+});

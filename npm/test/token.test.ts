@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { LINKS } from "../src/codes.js";
 import { GreendotError, NotAllowed } from "../src/errors.js";
 import { openLive, settled } from "./fake/client.js";
 
@@ -40,6 +41,19 @@ describe("the token", () => {
     engine.host.needToken(3);
     await settled();
     expect(engine.calls.at(-1)).toBe("tokenFailed 3 true");
+  });
+
+  test.each([
+    [4401, "bad_token"],
+    [4403, "not_allowed"],
+  ])("refused by the server (%d) is said once, with the next step", async (code, name) => {
+    const { engine } = await openLive();
+    const log = vi.spyOn(console, "error").mockImplementation(() => {});
+    engine.host.link(LINKS.indexOf("stopped"), code, -1);
+    await settled();
+    expect(log).toHaveBeenCalledOnce();
+    expect(log.mock.calls[0]?.[0]).toMatchObject({ code: name, culprit: "the token" });
+    log.mockRestore();
   });
 
   test("refused by another copy of this package is understood too", async () => {

@@ -23,8 +23,8 @@ switch (view.state) {
   case "busy":
   case "dnd":
     is<Same<typeof view.note, string | undefined>>();
-    // @ts-expect-error who is there was not last seen
-    void view.lastSeen;
+    // Who is there was not last seen.
+    is<Same<typeof view.lastSeen, undefined>>();
     break;
   case "offline":
     is<Same<typeof view.lastSeen, LastSeen | undefined>>();
@@ -32,6 +32,10 @@ switch (view.state) {
   default:
     is<Same<typeof view.state, "unknown">>();
 }
+// No narrowing first: a note and a last sight can be asked for of anybody.
+const anybody = presence.get("bo");
+is<Same<typeof anybody.note, string | undefined>>();
+is<Same<typeof anybody.lastSeen, LastSeen | undefined>>();
 // @ts-expect-error views are read-only
 view.stale = false;
 

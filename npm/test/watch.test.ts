@@ -226,3 +226,11 @@ describe("subscribe", () => {
     expect(client.get("ana").stale).toBe(true);
   });
 });
+
+test("a call that cannot be meant is refused where it is made", () => {
+  const client = open();
+  const watch = client.watch.bind(client) as (...args: unknown[]) => unknown;
+  for (const args of [[5, () => {}], [[5], () => {}], ["bo"], ["bo", "listener"], []]) {
+    expect(() => watch(...args)).toThrow(/bad_call; the call of watch\)\. Give names and a function/);
+  }
+});

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { ClientFrame, ServerFrame } from "../src/protocol.js";
-import { readClient, readServer, Unreadable } from "./wire/binary.js";
+import { readClient, readServer, Unreadable } from "../src/wire.js";
 import { readClientText, readServerText } from "./wire/json.js";
 
 interface Vector {

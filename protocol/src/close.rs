@@ -63,6 +63,8 @@ close_codes! {
     Replaced = 4409, "replaced";
     /// The account or its tokens were revoked.
     Revoked = 4410, "revoked";
+    /// Another session of the user has ended this one.
+    SignedOut = 4411, "signed_out";
     /// A frame was larger than the limit.
     TooLarge = 4413, "too_large";
     /// None of the offered subprotocols is spoken here.

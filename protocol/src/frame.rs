@@ -38,6 +38,26 @@ pub enum ClientFrame<'a> {
     Closing,
     /// A clean goodbye: the session ends at once.
     Bye,
+    /// My session goes into a room, and I want to be told who is there. Joining a room again is no
+    /// error: it is told anew, under the number given last.
+    Join {
+        /// The number that will stand for the room on this connection.
+        number: u32,
+        /// The room's id.
+        room: &'a str,
+    },
+    /// My session leaves a room. A number that stands for none is passed over.
+    Leave {
+        /// The room's number.
+        number: u32,
+    },
+    /// Tell me my user's own sessions from now on, or no more.
+    Own(bool),
+    /// Another session of my user is to end; one that is not there is passed over.
+    End {
+        /// The session's id.
+        session: &'a str,
+    },
 }
 
 /// The first frame of a connection.
@@ -58,6 +78,8 @@ pub struct Hello<'a> {
     pub idle_after_secs: Option<u32>,
     /// The user's mode as this client knows it, or as it was chosen while the link was down.
     pub mode: Option<ModeChoice>,
+    /// What the person may call this device, for a list of the user's own sessions; may be empty.
+    pub device: &'a str,
 }
 
 /// A user's mode, with what is needed to weigh it against another.
@@ -127,7 +149,7 @@ pub enum ServerFrame<'a> {
     Error {
         /// What was wrong.
         code: ErrorCode,
-        /// The watch request, watch number or 0 that it is about.
+        /// The watch request, watch number, room number or 0 that it is about.
         about: u32,
         /// For people: the culprit and the next step.
         text: &'a str,
@@ -141,6 +163,59 @@ pub enum ServerFrame<'a> {
         /// Come back no sooner than after this time; zero: as the client likes.
         retry_after: Span,
     },
+    /// Who is in a room, whole: as far as this client may see, each user once.
+    Room {
+        /// The client's number for the room.
+        number: u32,
+        /// The members.
+        members: Vec<Member<'a>>,
+    },
+    /// What changed in a room.
+    RoomEvents {
+        /// The client's number for the room.
+        number: u32,
+        /// The members who came or look otherwise; those who are offline are there no more.
+        members: Vec<Member<'a>>,
+    },
+    /// How many are in a room that is too large to name all.
+    Crowd {
+        /// The client's number for the room.
+        number: u32,
+        /// About how many users.
+        count: u32,
+        /// Some of them, the same ones as long as they are there.
+        sample: Vec<Member<'a>>,
+    },
+    /// The sessions of the client's own user, whole.
+    Sessions(Vec<OwnSession<'a>>),
+}
+
+/// A user in a room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Member<'a> {
+    /// The user's name.
+    pub user: &'a str,
+    /// What this client may see.
+    pub state: State,
+}
+
+/// A session of the client's own user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnSession<'a> {
+    /// The session's id.
+    pub session: &'a str,
+    /// What the person may call the device; may be empty.
+    pub device: &'a str,
+    /// Whether the person has not touched the device for a while.
+    pub idle: bool,
+    /// Whether its connection has ended and it still counts.
+    pub lingering: bool,
+    /// Whether it does not count for the user's state.
+    pub passive: bool,
+    /// Whether it is the client's own.
+    pub this: bool,
+    /// How long ago it began.
+    pub since_ago: Span,
 }
 
 /// The answer to a hello.
@@ -179,6 +254,8 @@ pub struct Entry<'a> {
     pub version: Version,
     /// How long ago the user was last seen; only while offline.
     pub seen_ago: Option<Span>,
+    /// Whether that is no more than a bound: the user was seen since, and more is not to be told.
+    pub coarse: bool,
     /// The user's note; empty if there is none. Never while offline.
     pub note: &'a str,
 }
@@ -196,14 +273,28 @@ pub enum ErrorCode {
     NoteTooLong = 3,
     /// The request number is 0, which stands for "no request".
     BadRequest = 4,
+    /// A room's id is empty or longer than the limit.
+    BadRoom = 5,
+    /// The session is in as many rooms as it may be.
+    TooManyRooms = 6,
+    /// The application does not let this user into the room.
+    NotAllowed = 7,
     /// An error of a newer server, unknown to this version.
     Other = 255,
 }
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 5] =
-        [Self::BadUser, Self::TooManyWatches, Self::NoteTooLong, Self::BadRequest, Self::Other];
+    pub const ALL: [Self; 8] = [
+        Self::BadUser,
+        Self::TooManyWatches,
+        Self::NoteTooLong,
+        Self::BadRequest,
+        Self::BadRoom,
+        Self::TooManyRooms,
+        Self::NotAllowed,
+        Self::Other,
+    ];
 
     /// The code with this wire number; unknown ones are [`ErrorCode::Other`].
     pub const fn from_wire(byte: u8) -> Self {
@@ -212,6 +303,9 @@ impl ErrorCode {
             2 => Self::TooManyWatches,
             3 => Self::NoteTooLong,
             4 => Self::BadRequest,
+            5 => Self::BadRoom,
+            6 => Self::TooManyRooms,
+            7 => Self::NotAllowed,
             _ => Self::Other,
         }
     }
@@ -223,6 +317,9 @@ impl ErrorCode {
             Self::TooManyWatches => "too_many_watches",
             Self::NoteTooLong => "note_too_long",
             Self::BadRequest => "bad_request",
+            Self::BadRoom => "bad_room",
+            Self::TooManyRooms => "too_many_rooms",
+            Self::NotAllowed => "not_allowed",
             Self::Other => "other",
         }
     }

@@ -60,6 +60,10 @@ kinds! {
     Active = 8, "active";
     Closing = 9, "closing";
     Bye = 10, "bye";
+    Join = 12, "join";
+    Leave = 13, "leave";
+    Own = 14, "own";
+    End = 15, "end";
 }
 
 kinds! {
@@ -73,4 +77,8 @@ kinds! {
     Error = 6, "error";
     Stale = 7, "stale";
     Close = 8, "close";
+    Room = 10, "room";
+    RoomEvents = 11, "room_events";
+    Crowd = 12, "crowd";
+    Sessions = 13, "sessions";
 }

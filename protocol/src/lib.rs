@@ -27,7 +27,8 @@ pub mod typescript;
 
 pub use close::{CloseCode, Retry};
 pub use frame::{
-    Beat, ClientFrame, Entry, ErrorCode, Hello, ModeChoice, ServerFrame, WatchItem, Welcome,
+    Beat, ClientFrame, Entry, ErrorCode, Hello, Member, ModeChoice, OwnSession, ServerFrame,
+    WatchItem, Welcome,
 };
 pub use kind::{ClientKind, ServerKind};
 pub use presence::{Epoch, Mode, Revision, State, Version};

@@ -11,6 +11,15 @@ pub const SESSION_BYTES: usize = 64;
 /// Longest note, in bytes of UTF-8. Longer: answered with an error, the old note stays.
 pub const NOTE_BYTES: usize = 256;
 
+/// Longest room id, in bytes of UTF-8; at least one. Otherwise: answered with an error, not joined.
+pub const ROOM_BYTES: usize = 128;
+
+/// Rooms that one session may be in at a time. One more: answered with an error, not joined.
+pub const ROOMS: usize = 32;
+
+/// Longest device label, in bytes of UTF-8. Longer: cut.
+pub const DEVICE_BYTES: usize = 64;
+
 /// Longest token, in bytes. Longer: closed with `bad_token`.
 pub const TOKEN_BYTES: usize = 8 * 1024;
 

@@ -27,6 +27,10 @@ pub fn module() -> String {
     module.declare::<client::Unwatch>();
     module.declare::<client::ModeWish>();
     module.declare::<client::Note<'_>>();
+    module.declare::<client::Join<'_>>();
+    module.declare::<client::Leave>();
+    module.declare::<client::Own>();
+    module.declare::<client::End<'_>>();
 
     module.declare::<Server<'_>>();
     module.declare::<server::Welcome<'_>>();
@@ -38,6 +42,12 @@ pub fn module() -> String {
     module.declare::<server::Failure<'_>>();
     module.declare::<server::Stale>();
     module.declare::<server::Close<'_>>();
+    module.declare::<server::Room<'_>>();
+    module.declare::<server::RoomEvents<'_>>();
+    module.declare::<server::Crowd<'_>>();
+    module.declare::<server::Member<'_>>();
+    module.declare::<server::Sessions<'_>>();
+    module.declare::<server::OwnSession<'_>>();
     module.0
 }
 

@@ -115,7 +115,7 @@ fn the_kinds_are_listed_and_those_kept_for_later_are_passed_over() {
         let later = &later[..later.find("\n\n").expect(heading)];
         let numbers: Vec<u8> =
             later.split(|it: char| !it.is_ascii_digit()).filter_map(|it| it.parse().ok()).collect();
-        assert!(numbers.len() >= 5, "{later}");
+        assert!(!numbers.is_empty(), "{later}");
         for number in numbers {
             assert_eq!(decode(&[number, 1, 2, 3]), Ok(true), "{heading}: {number}");
         }
@@ -148,6 +148,9 @@ fn the_limits_are_those_of_the_code() {
         ("session id", limits::SESSION_BYTES),
         ("token", limits::TOKEN_BYTES),
         ("note", limits::NOTE_BYTES),
+        ("room id", limits::ROOM_BYTES),
+        ("rooms of a session", limits::ROOMS),
+        ("device label", limits::DEVICE_BYTES),
         ("users watched at a time", limits::WATCHES),
         ("message from a client", limits::CLIENT_FRAME_BYTES),
         ("message from a server, binary", limits::SERVER_FRAME_BYTES),

@@ -13,6 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod bindgen;
 mod demo;
 mod fuzz;
@@ -60,6 +61,9 @@ enum Command {
     /// Report the raw, gzip and brotli bytes of what a page loads, or those of what goes over the wire
     Size(size::Args),
 
+    /// Measure, each figure beside its baseline and its budget
+    Bench(bench::Args),
+
     /// Play scenario files on a virtual clock and say which hold
     ///
     /// `--seeds N`, `--seed SEED` and `--trace` as `cargo xtask scenario --help` says.
@@ -85,6 +89,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Pack => done(pack::run()),
         Command::Size(args) => done(size::run(&args)),
+        Command::Bench(args) => done(bench::run(&args)),
         Command::Scenario { args } => done(simulator::run("scenario", args)),
         Command::Hunt { args } => done(simulator::run("hunt", args)),
     })

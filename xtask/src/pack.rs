@@ -32,9 +32,15 @@ pub(crate) fn pack() -> Result<PathBuf> {
         let packed = files.iter().any(|packed| packed == file.trim_start_matches("./"));
         ensure!(packed, "the tarball lacks {file}: see \"files\" in npm/package.json");
     }
+    for file in LICENCES {
+        ensure!(files.iter().any(|packed| packed == file), "the tarball lacks {file}");
+    }
     let version = package["version"].as_str().context("npm/package.json has no version")?;
     Ok(folder.join(format!("greendot-{version}.tgz")))
 }
+
+/// A package takes no files from outside its folder: these are copies of the repository's.
+const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 /// The paths that `npm pack --json` lists.
 fn packed_files(listing: &str) -> Option<Vec<String>> {
@@ -66,6 +72,14 @@ mod tests {
         let mut files = exported_files(&exports);
         files.sort_unstable();
         assert_eq!(files, ["./a.d.ts", "./a.js", "./b.js"]);
+    }
+
+    #[test]
+    fn the_package_has_the_licences_of_the_repository() {
+        for file in LICENCES {
+            let own = fs::read_to_string(paths::npm().join(file)).unwrap();
+            assert_eq!(own, fs::read_to_string(paths::root().join(file)).unwrap(), "{file}");
+        }
     }
 
     #[test]

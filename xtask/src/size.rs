@@ -82,7 +82,9 @@ fn bundled(exports: &[&str]) -> Result<Vec<u8>> {
     let mut esbuild =
         npm_bin("esbuild", "--bundle --minify --format=esm --target=es2022 --log-level=warning")
             .arg(&page)
-            .arg(format!("--outfile={}", bundle.display()));
+            .arg(format!("--outfile={}", bundle.display()))
+            // Loaded only by pages that ask for the log of frames.
+            .arg("--external:*/debug.js");
     for peer in package["peerDependencies"].as_object().into_iter().flatten() {
         esbuild = esbuild.arg(format!("--external:{}", peer.0));
     }

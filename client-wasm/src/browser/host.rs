@@ -4,6 +4,8 @@ use alloc::string::String;
 
 use wasm_bindgen::prelude::*;
 
+use super::js::WebSocket;
+
 #[wasm_bindgen]
 extern "C" {
     /// The object that the app's side implements, called after every borrow has ended.
@@ -20,6 +22,14 @@ extern "C" {
     /// The URL of a node.
     #[wasm_bindgen(method)]
     pub fn url(this: &Host, node: u32) -> String;
+
+    /// A WebSocket to this address, in this subprotocol.
+    ///
+    /// # Errors
+    ///
+    /// What its constructor throws.
+    #[wasm_bindgen(method, catch)]
+    pub fn socket(this: &Host, url: &str, protocol: &str) -> Result<WebSocket, JsValue>;
 
     /// A state or note in this part's view has changed.
     #[wasm_bindgen(method)]

@@ -10,10 +10,8 @@ use super::shell::Handler;
 
 #[wasm_bindgen]
 extern "C" {
-    pub(super) type WebSocket;
-
-    #[wasm_bindgen(constructor, catch)]
-    pub(super) fn new(url: &str, protocol: &str) -> Result<WebSocket, JsValue>;
+    /// The host opens it.
+    pub type WebSocket;
 
     #[wasm_bindgen(method, getter, js_name = readyState)]
     pub(super) fn ready_state(this: &WebSocket) -> u16;

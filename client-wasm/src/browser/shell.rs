@@ -136,7 +136,7 @@ impl Shell {
         match output {
             Output::NeedToken { dial } => self.host.need_token(dial.0),
             Output::Dial { dial, node } => {
-                if !self.socket.open(dial, &self.host.url(node), &self.handler) {
+                if !self.socket.open(dial, &self.host, node, &self.handler) {
                     self.input(Input::Closed(dial, NOT_OPENED));
                 }
             }

@@ -5,6 +5,7 @@ use core::cell::RefCell;
 use greendot_protocol::SUBPROTOCOL_BINARY;
 use wasm_bindgen::JsValue;
 
+use super::host::Host;
 use super::js::WebSocket;
 use super::shell::Handler;
 use crate::core::Dial;
@@ -20,8 +21,8 @@ impl Socket {
     }
 
     /// Opens a connection; false if the browser refuses even to try.
-    pub(super) fn open(&self, dial: Dial, url: &str, call: &Handler) -> bool {
-        let Ok(socket) = WebSocket::new(url, SUBPROTOCOL_BINARY) else { return false };
+    pub(super) fn open(&self, dial: Dial, host: &Host, node: u32, call: &Handler) -> bool {
+        let Ok(socket) = host.socket(&host.url(node), SUBPROTOCOL_BINARY) else { return false };
         socket.set_binary_type("arraybuffer");
         hang(&socket, call.as_ref());
         *self.0.borrow_mut() = Some((dial, socket));

@@ -189,6 +189,7 @@ impl Message {
             Self::Hello(hello) => ClientFrame::Hello(Hello {
                 session: &hello.session,
                 token: &hello.token,
+                device: "",
                 passive: false,
                 idle: Some(hello.idle),
                 input_age_secs: Some(hello.input_age_secs),

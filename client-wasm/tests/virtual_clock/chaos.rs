@@ -87,6 +87,7 @@ fn frame(deed: &Deed) -> ServerFrame<'static> {
             state: State::ALL[(b % 6) as usize],
             version: Version(b % 9),
             seen_ago: (b & 1 == 1).then_some(Span::from_millis(u64::from(b) << 31)),
+            coarse: false,
             note: if b & 2 == 2 { "note" } else { "" },
         };
         (0..b % 5).map(entry).chain([entry(b)]).collect()

@@ -122,8 +122,14 @@ fn a_note_that_changes_is_a_change_and_the_same_note_is_none() {
     let mut rig = Rig::live(&["ana"]);
     rig.run(1.0);
     for (version, note) in [(2, "lunch"), (3, "lunch"), (4, "")] {
-        let entry =
-            Entry { number: 1, state: Online, version: Version(version), note, seen_ago: None };
+        let entry = Entry {
+            number: 1,
+            state: Online,
+            version: Version(version),
+            note,
+            seen_ago: None,
+            coarse: false,
+        };
         rig.frame(&ServerFrame::Events { epoch: Epoch(7), entries: vec![entry] });
     }
     assert_eq!(rig.changes(1, 1.0), 2);
@@ -138,6 +144,7 @@ fn last_seen_is_told_as_an_age_and_grows_on_the_own_steady_clock() {
         state: Offline,
         version: Version(2),
         seen_ago: Some(Span::from_secs(7_200)),
+        coarse: false,
         note: "",
     };
     rig.frame(&ServerFrame::Events { epoch: Epoch(7), entries: vec![entry] });
@@ -150,7 +157,14 @@ fn last_seen_is_told_as_an_age_and_grows_on_the_own_steady_clock() {
 fn an_age_without_end_is_no_trouble() {
     let mut rig = Rig::live(&["ana"]);
     let seen_ago = Some(Span::from_millis(u64::MAX));
-    let entry = Entry { number: 1, state: Offline, version: Version(u32::MAX), seen_ago, note: "" };
+    let entry = Entry {
+        number: 1,
+        state: Offline,
+        version: Version(u32::MAX),
+        seen_ago,
+        coarse: false,
+        note: "",
+    };
     rig.frame(&ServerFrame::Events { epoch: Epoch(7), entries: vec![entry] });
     rig.run(90.0);
     assert_eq!(rig.client.view(rig.now, Row(0)).and_then(|it| it.seen_ago), seen_ago);

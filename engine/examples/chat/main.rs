@@ -6,10 +6,12 @@ mod messages;
 #[cfg(test)]
 mod tests;
 
+use std::error::Error;
 use std::future::IntoFuture;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use axum::extract::{DefaultBodyLimit, Query};
@@ -28,6 +30,10 @@ use tower_http::services::ServeDir;
 /// Everybody there is.
 const PEOPLE: [&str; 5] = ["ana", "bo", "cy", "dee", "eli"];
 
+/// Not ttl + grace: a page that was cut off for long dials every 30 s or less, and a dial may take
+/// 10 s. Nobody is called offline before every open page has had its turn.
+const WARMUP_SECS: u64 = 45;
+
 /// The demo's chat backend.
 #[derive(Debug, Parser)]
 struct Args {
@@ -43,6 +49,9 @@ struct Args {
     /// After how many seconds without input a device counts as idle; 0: never.
     #[arg(long, default_value_t = 600)]
     idle_after: u64,
+    /// For how many seconds after a start nobody is called offline who may be on the way back.
+    #[arg(long, default_value_t = WARMUP_SECS)]
+    warmup: u64,
 }
 
 /// Whose view is asked for.
@@ -52,12 +61,25 @@ struct Who {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let args = Args::parse();
+async fn main() -> ExitCode {
+    match run(&Args::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refused) => {
+            eprintln!("chat: {refused}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     if !args.host.is_loopback() {
         return Err(format!("--host {} is not a loopback address: use 127.0.0.1", args.host).into());
     }
-    let settings = settings(Span::from_secs(args.idle_after));
+    let settings = Settings {
+        idle_after: Span::from_secs(args.idle_after),
+        warmup: Some(Span::from_secs(args.warmup)),
+        ..settings()
+    };
     let presence = Presence::builder(DevAuth).settings(settings).build()?;
     let (stop, stopped) = watch::channel(());
     let mut app = api(stopped).nest("/presence", presence.router());
@@ -87,15 +109,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Short, so that a person can watch it work.
-fn settings(idle_after: Span) -> Settings {
+fn settings() -> Settings {
     Settings {
         beat: Span::from_secs(3),
         ttl: Span::from_secs(12),
         grace: Span::from_secs(3),
-        idle_after,
-        // Not ttl + grace: a page that was cut off for long dials every 30 s or less, and a dial may
-        // take 10 s. Nobody is called offline before every open page has had its turn.
-        warmup: Some(Span::from_secs(45)),
+        warmup: Some(Span::from_secs(WARMUP_SECS)),
         ..Settings::default()
     }
 }

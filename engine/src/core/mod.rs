@@ -6,6 +6,7 @@
 //! one place where a flip is decided) and [`watches`](self) (who looks at whom through which
 //! gate, and what waits for them).
 
+mod audience;
 pub mod directory;
 mod gate;
 mod leases;
@@ -15,9 +16,9 @@ mod slab;
 mod watches;
 mod wheel;
 
-pub use gate::Glimpse;
+pub use gate::{DELAY, Fineness, Glimpse, LastSeen, RECENTLY, THIS_WEEK};
 pub use node::{
-    Answer, ConnId, Connect, Ending, HeldSession, Node, NodeCounts, Output, Refusal, SelfReport,
-    Start, Transition,
+    Answer, AudienceCounts, ConnId, Connect, Ending, HeldSession, Mark, Node, NodeCounts, Output,
+    Refusal, SelfReport, Start, Transition,
 };
-pub use settings::{CLIENTS_RETURN, Settings, SettingsError};
+pub use settings::{AudienceRule, CLIENTS_RETURN, Settings, SettingsError};

@@ -27,6 +27,41 @@ pub struct Settings {
     /// from (rule 12 a). Default `ttl + grace`. A warm-up shorter than [`CLIENTS_RETURN`] calls
     /// people offline who are still on their way back: see [`Settings::doubt`].
     pub warmup: Option<Span>,
+    /// Whether who hides from everybody sees nobody (rule 13). Default: no.
+    pub reciprocal: bool,
+    /// Up to how many members a room tells who is in it; above, it tells a count and a sample.
+    /// Default 50.
+    pub room_limit: usize,
+    /// Above how many watchers on a node a user is told about at a bounded rate (rule 15). Default
+    /// 5,000.
+    pub crowd_limit: usize,
+    /// That rate: once in this time. Default 10 s.
+    pub crowd_every: Span,
+    /// Above how many watchers on a node others are told no more of a user than whether it was
+    /// there within the hour. Default: never.
+    pub afar_limit: Option<usize>,
+    /// Whether and how the application is asked who may see whom. Default: it is not; everybody
+    /// sees everybody who does not hide.
+    pub audience: Option<AudienceRule>,
+    /// Whether the application is asked who may join a room. Default: it is not; everybody may.
+    pub asks_rooms: bool,
+}
+
+/// How the application is asked who may see whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AudienceRule {
+    /// How long an answer holds; it is asked for again at half of that. Default 60 s.
+    pub lifetime: Span,
+    /// How long an answer may take; then it counts as failed. Default 3 s.
+    pub deadline: Span,
+    /// How many answers are kept beyond those about users who are watched. Default 100,000.
+    pub kept: usize,
+}
+
+impl Default for AudienceRule {
+    fn default() -> Self {
+        Self { lifetime: Span::from_secs(60), deadline: Span::from_secs(3), kept: 100_000 }
+    }
 }
 
 impl Default for Settings {
@@ -40,6 +75,13 @@ impl Default for Settings {
             tick: Span::from_millis(20),
             idle_after: Span::from_secs(600),
             warmup: None,
+            reciprocal: false,
+            room_limit: 50,
+            crowd_limit: 5_000,
+            crowd_every: Span::from_secs(10),
+            afar_limit: None,
+            audience: None,
+            asks_rooms: false,
         }
     }
 }
@@ -50,6 +92,9 @@ pub const CLIENTS_RETURN: Span = Span::from_secs(40);
 
 /// Slack that `ttl` must leave beyond two beats and a sweep: one lost beat and a slow network.
 const TTL_SLACK: Span = Span::from_secs(5);
+
+/// The largest room that may tell who is in it.
+const ROOM_LIMIT_MOST: usize = 1_000;
 
 impl Settings {
     /// The warm-up in force.
@@ -149,6 +194,51 @@ impl Settings {
             return refuse(
                 &["idle_after"],
                 format!("idle_after is {} ms; at least 1 s, or 0 for never", ms(self.idle_after)),
+            );
+        }
+        if self.crowd_every < self.tick || self.crowd_every == Span::ZERO {
+            return refuse(
+                &["crowd_every", "tick"],
+                format!(
+                    "crowd_every is {} ms and tick {} ms: a crowd cannot be told more often than \
+                     others; raise crowd_every",
+                    ms(self.crowd_every),
+                    ms(self.tick)
+                ),
+            );
+        }
+        if self.afar_limit.is_some_and(|it| it < self.crowd_limit) {
+            return refuse(
+                &["afar_limit", "crowd_limit"],
+                format!(
+                    "afar_limit is {} and below crowd_limit, {}: raise afar_limit",
+                    self.afar_limit.unwrap_or_default(),
+                    self.crowd_limit
+                ),
+            );
+        }
+        if self.room_limit > ROOM_LIMIT_MOST {
+            return refuse(
+                &["room_limit"],
+                format!(
+                    "room_limit is {}; at most {ROOM_LIMIT_MOST}: each member of a room is told of \
+                     each other",
+                    self.room_limit
+                ),
+            );
+        }
+        if let Some(rule) = self.audience
+            && (rule.lifetime < rule.deadline + rule.deadline || rule.deadline == Span::ZERO)
+        {
+            return refuse(
+                &["audience.lifetime", "audience.deadline"],
+                format!(
+                    "audience.lifetime is {} ms and audience.deadline {} ms: an answer that is \
+                     asked for at half its lifetime must come before that is over; raise the lifetime \
+                     to twice the deadline, or more than 0",
+                    ms(rule.lifetime),
+                    ms(rule.deadline)
+                ),
             );
         }
         if self.ttl > Span::from_secs(24 * 3600) {

@@ -242,7 +242,11 @@ impl Core {
                     continue;
                 }
                 // This node works alone: no store is asked, and nobody asks through outputs.
-                Output::Store { .. } | Output::Answer { .. } => continue,
+                Output::Store { .. }
+                | Output::Answer { .. }
+                | Output::List { .. }
+                | Output::Audience { .. }
+                | Output::MayJoin { .. } => continue,
             };
             if let Some(line) = self.line(*conn).cloned() {
                 self.deliveries.push((line, output));
@@ -305,8 +309,13 @@ fn deliver(line: &Line, output: Output) {
         Output::ReadFirst(_) => line.post(line::READ_FIRST),
         Output::Close { code, retry_after, .. } => line.post_close(code, retry_after),
         // Seen to before.
-        Output::Ready(_) | Output::Transition(_) | Output::Store { .. } | Output::Answer { .. } => {
-        }
+        Output::Ready(_)
+        | Output::Transition(_)
+        | Output::Store { .. }
+        | Output::Answer { .. }
+        | Output::List { .. }
+        | Output::Audience { .. }
+        | Output::MayJoin { .. } => {}
     }
 }
 

@@ -143,6 +143,7 @@ fn joining<'a>(hello: &Hello<'a>, identity: &'a Identity) -> Joining<'a> {
                 mode: hello.mode,
             },
             token_until: None,
+            device: hello.device,
         },
         token_for: identity
             .time_left()

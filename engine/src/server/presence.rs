@@ -121,9 +121,9 @@ impl Presence {
     /// What everybody may see of a user now.
     pub fn state(&self, user: &str) -> Status {
         self.shared.driver.look(|now, node| {
-            node.read_public(user, |seen| Status {
+            node.read_public(now, user, |seen| Status {
                 state: seen.state(),
-                last_seen: seen.seen().map(|at| millis(now.since(at))),
+                last_seen: seen.seen_ago(now).map(millis),
                 note: seen.note().into(),
             })
         })

@@ -12,7 +12,8 @@ use greendot_protocol::{Epoch, Span, Time};
 use self::past::Past;
 use super::Store;
 use super::messages::{
-    Claim, HeldBy, NodeId, Notice, Register, Reply, Report, Request, SessionName, Silent,
+    BarReport, Claim, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report, Request,
+    ScreenReport, SessionName, Silent,
 };
 use crate::core::Settings;
 use crate::core::directory::{Change, Directory, Joining, SessionId, UserId};
@@ -23,6 +24,9 @@ const UNREACHED: Span = Span::from_millis(2_500);
 
 /// A node's beat that comes within so long of the one before: none was lost between them.
 const ON_TIME: Span = Span::from_millis(1_500);
+
+/// A room that is too large to name all is told of no more often than this.
+const ROOM_EVERY: Span = Span::from_millis(1_000);
 
 /// Sessions that one user may have at a time.
 const SESSIONS_OF_A_USER: usize = 256;
@@ -63,13 +67,23 @@ struct NodeRow {
     told: u64,
 }
 
+/// A room that nodes look into.
+#[derive(Debug, Default)]
+struct RoomRow {
+    nodes: BTreeSet<NodeId>,
+    /// When they were told of it last.
+    told: Time,
+}
+
 /// How much the store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sessions.
     pub sessions: usize,
-    /// Users to whom a node is subscribed.
+    /// Users, viewers and rooms to whom a node is subscribed.
     pub subscribed: usize,
+    /// Rooms that anybody is in.
+    pub rooms: usize,
 }
 
 /// The shared store in memory.
@@ -86,6 +100,14 @@ pub struct MemoryStore {
     nodes: BTreeMap<NodeId, NodeRow>,
     subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
     past: Past,
+    /// Nodes with connections of a user that look.
+    lookers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    /// Nodes that want to know of a user's sessions.
+    owners: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    /// Nodes with connections that look into a room.
+    rooms: BTreeMap<Arc<str>, RoomRow>,
+    /// Rooms of which something is to be told.
+    untold: BTreeSet<Arc<str>>,
     notices: VecDeque<(NodeId, u64, Notice)>,
     warm_until: Option<Time>,
     /// When any node last asked for anything.
@@ -126,6 +148,10 @@ impl MemoryStore {
             covered: BTreeMap::new(),
             nodes: BTreeMap::new(),
             subscribers: BTreeMap::new(),
+            lookers: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            rooms: BTreeMap::new(),
+            untold: BTreeSet::new(),
             notices: VecDeque::new(),
             warm_until: warming.then(|| now + settings.warmup()),
             reached: now,
@@ -144,7 +170,14 @@ impl MemoryStore {
 
     /// How much it holds.
     pub fn counts(&self) -> Counts {
-        Counts { sessions: self.directory.session_count(), subscribed: self.subscribers.len() }
+        Counts {
+            sessions: self.directory.session_count(),
+            subscribed: self.subscribers.len()
+                + self.lookers.len()
+                + self.owners.len()
+                + self.rooms.len(),
+            rooms: self.directory.room_count(),
+        }
     }
 
     /// Keeps a journal from now on. It grows with every change.
@@ -212,6 +245,41 @@ impl MemoryStore {
             note: Arc::clone(&record.note),
             seen_ago: record.seen.map(|at| now.since(at)),
             heard: record.heard,
+            wish: record.wish,
+            wishes: record.wishes,
+        }
+    }
+
+    fn outlook(&self, now: Time, viewer: &Arc<str>) -> OutlookReport {
+        let outlook = self.directory.outlook(viewer);
+        let mut bars: Vec<BarReport> = outlook
+            .bars
+            .iter()
+            .map(|(user, bar)| BarReport {
+                user: Arc::clone(user),
+                behind: bar.behind,
+                screen: bar.screen.map(|it| ScreenReport {
+                    version: it.version,
+                    seen_ago: it.seen.map(|at| now.since(at)),
+                    heard: it.heard,
+                }),
+            })
+            .collect();
+        bars.sort_unstable_by(|one, other| one.user.cmp(&other.user));
+        OutlookReport {
+            viewer: Arc::clone(viewer),
+            number: self.directory.outlook_number(viewer),
+            hides: self.directory.hides(viewer),
+            bars,
+        }
+    }
+
+    /// Tells every node with connections of the viewer that look.
+    fn tell_outlook(&mut self, now: Time, viewer: &Arc<str>) {
+        let outlook = self.outlook(now, viewer);
+        let epoch = self.directory.epoch();
+        for node in self.lookers.get(viewer).into_iter().flatten().copied().collect::<Vec<_>>() {
+            self.tell(node, Notice::Outlook { epoch, at: now, outlook: outlook.clone() });
         }
     }
 
@@ -220,19 +288,25 @@ impl MemoryStore {
         if !change.any() {
             return;
         }
-        let report = self.report(now, user);
+        let report = self.spread(now, user);
         if let Some(journal) = self.journal.as_mut().filter(|_| change.public) {
             journal.published.push((now, Arc::clone(&report.user)));
         }
+        if change.public {
+            turned.push(report);
+        }
+    }
+
+    /// Tells every node that subscribed to the user how it stands.
+    fn spread(&mut self, now: Time, user: UserId) -> Report {
+        let report = self.report(now, user);
         let epoch = self.directory.epoch();
         let nodes: Vec<NodeId> =
             self.subscribers.get(&report.user).into_iter().flatten().copied().collect();
         for node in nodes {
             self.tell(node, Notice::Changed { epoch, at: now, report: report.clone() });
         }
-        if change.public {
-            turned.push(report);
-        }
+        report
     }
 
     /// Sends a notice to a run of a node, unless it is long gone.
@@ -345,6 +419,7 @@ impl MemoryStore {
                 passive: register.passive,
                 idle: register.idle,
                 mode: register.mode,
+                device: &register.device,
                 generation: register.generation.filter(|_| same),
             },
         );
@@ -354,6 +429,9 @@ impl MemoryStore {
         let session = joined.session;
         if register.lingers_for.is_some() {
             self.directory.linger(session);
+        }
+        for room in &register.rooms {
+            self.directory.join(session, room);
         }
         self.seats.insert(
             session,
@@ -381,6 +459,38 @@ impl MemoryStore {
         let idle = self.directory.view(session).is_some_and(|it| it.idle);
         let (mode, revision) = (joined.mode, joined.revision);
         HeldBy::You { generation: joined.generation, mode, revision, idle }
+    }
+
+    fn tell_sessions(&mut self, now: Time, user: &Arc<str>, nodes: &[NodeId]) {
+        if nodes.is_empty() {
+            return;
+        }
+        let views = self.directory.find(user).map_or_else(Vec::new, |it| self.directory.views(it));
+        let sessions: Vec<_> =
+            views.into_iter().map(|it| (it.clone(), now.since(it.since))).collect();
+        for &node in nodes {
+            let (user, sessions) = (Arc::clone(user), sessions.clone());
+            self.tell(node, Notice::Sessions { at: now, user, sessions });
+        }
+    }
+
+    /// Tells the nodes that look into rooms who is there now; of a crowd, once in a while.
+    fn tell_rooms(&mut self, now: Time) {
+        self.untold.extend(self.directory.take_touched_rooms());
+        let limit = self.settings.room_limit;
+        for room in std::mem::take(&mut self.untold) {
+            let Some(row) = self.rooms.get_mut(&room) else { continue };
+            let roster = self.directory.roster(&room, limit);
+            if roster.count > limit && now < row.told + ROOM_EVERY {
+                self.untold.insert(room);
+                continue;
+            }
+            row.told = now;
+            let (epoch, nodes) = (self.directory.epoch(), row.nodes.clone());
+            for node in nodes {
+                self.tell(node, Notice::Room { epoch, roster: roster.clone() });
+            }
+        }
     }
 
     fn tell_mode(&mut self, user: UserId) {
@@ -424,6 +534,8 @@ impl Store for MemoryStore {
     fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply {
         let mut turned = Vec::new();
         let mut reports = Vec::new();
+        let mut outlooks = Vec::new();
+        let mut rooms = Vec::new();
         let mut held = HeldBy::Nobody;
         if now.since(self.reached) >= UNREACHED {
             // Out of reach, or all of them stood still: that shows when they have spoken.
@@ -516,25 +628,109 @@ impl Store for MemoryStore {
                     self.revoke(now, user, *revoked, &mut turned);
                 }
             }
+            Request::SetLastSeen { user, wish } => {
+                self.wrote(now, user);
+                let (id, new) = self.directory.set_last_seen(user, *wish);
+                if new {
+                    // No change that anybody is told of: it counts from the next look on.
+                    self.spread(now, id);
+                }
+            }
+            Request::SetBlock { user, viewer, blocked, restored } => {
+                self.wrote(now, user);
+                let changed = if *restored {
+                    self.directory.restore_block(user, viewer)
+                } else {
+                    self.directory.set_block(now, user, viewer, *blocked)
+                };
+                if changed.is_some() {
+                    self.tell_outlook(now, viewer);
+                }
+            }
+            Request::AudienceChanged { user, viewer } => {
+                for node in self.nodes.keys().copied().collect::<Vec<_>>() {
+                    let (user, viewer) = (user.clone(), viewer.clone());
+                    self.tell(node, Notice::AudienceChanged { user, viewer });
+                }
+            }
+            Request::Look { viewers } => {
+                for viewer in viewers {
+                    self.lookers.entry(Arc::clone(viewer)).or_default().insert(node);
+                    outlooks.push(self.outlook(now, viewer));
+                }
+            }
+            Request::LookAway { viewers } => leave(&mut self.lookers, node, viewers),
             Request::Subscribe { users } => {
                 for user in users {
                     self.subscribers.entry(Arc::clone(user)).or_default().insert(node);
                 }
                 reports = self.read(now, users);
             }
-            Request::Unsubscribe { users } => {
-                for user in users {
-                    if let Some(nodes) = self.subscribers.get_mut(user) {
-                        nodes.remove(&node);
-                        if nodes.is_empty() {
-                            self.subscribers.remove(user);
-                        }
+            Request::Unsubscribe { users } => leave(&mut self.subscribers, node, users),
+            Request::Read { viewer, users } => {
+                reports = self.read(now, users);
+                outlooks.push(self.outlook(now, viewer));
+            }
+            Request::List { viewer, at_most } => {
+                let present = self.directory.present(*at_most);
+                reports = present.into_iter().map(|it| self.report(now, it)).collect();
+                outlooks.push(self.outlook(now, viewer));
+            }
+            Request::Join { name, seat, room } => {
+                if let Some(session) = self.claimed(node, name, *seat) {
+                    self.directory.join(session, room);
+                }
+            }
+            Request::Leave { name, seat, room } => {
+                if let Some(session) = self.claimed(node, name, *seat) {
+                    self.directory.leave(session, room);
+                }
+            }
+            Request::LookInto { rooms: names } => {
+                for room in names {
+                    self.rooms.entry(Arc::clone(room)).or_default().nodes.insert(node);
+                    rooms.push(self.directory.roster(room, self.settings.room_limit));
+                }
+            }
+            Request::LookOut { rooms } => {
+                for room in rooms {
+                    let Some(row) = self.rooms.get_mut(room) else { continue };
+                    row.nodes.remove(&node);
+                    if row.nodes.is_empty() {
+                        self.rooms.remove(room);
                     }
                 }
             }
-            Request::Read { users } => reports = self.read(now, users),
+            Request::Own { users } => {
+                self.directory.follow_sessions(true);
+                for user in users {
+                    self.owners.entry(Arc::clone(user)).or_default().insert(node);
+                    self.tell_sessions(now, user, &[node]);
+                }
+            }
+            Request::Disown { users } => {
+                leave(&mut self.owners, node, users);
+                self.directory.follow_sessions(!self.owners.is_empty());
+            }
+            Request::SignOut(name) => {
+                let user = self.directory.find(&name.user);
+                let session = user.and_then(|it| self.directory.session(it, &name.session));
+                if let Some((session, seat)) =
+                    session.and_then(|it| Some((it, *self.seats.get(&it)?)))
+                {
+                    let heard = self.heard_of(&seat);
+                    self.tell(seat.claim.node, Notice::SignedOut { seat: seat.claim.seat });
+                    self.end(now, session, heard, &mut turned);
+                }
+            }
             Request::Beat { away, silent, heard } => self.beat(now, node, *away, silent, heard),
             Request::Sweep => self.sweep(now, &mut turned),
+        }
+        self.tell_rooms(now);
+        for user in self.directory.take_followed() {
+            let name = Arc::clone(self.directory.name(user));
+            let nodes = self.owners.get(&name).into_iter().flatten().copied().collect::<Vec<_>>();
+            self.tell_sessions(now, &name, &nodes);
         }
         Reply {
             epoch: self.directory.epoch(),
@@ -543,12 +739,26 @@ impl Store for MemoryStore {
             warming: self.warm_until.map_or(Span::ZERO, |at| at.since(now)),
             held,
             reports,
+            outlooks,
+            rooms,
             turned,
         }
     }
 
     fn poll_notice(&mut self) -> Option<(NodeId, u64, Notice)> {
         self.notices.pop_front()
+    }
+}
+
+/// The node wants to hear of these no more.
+fn leave(interested: &mut BTreeMap<Arc<str>, BTreeSet<NodeId>>, node: NodeId, names: &[Arc<str>]) {
+    for name in names {
+        if let Some(nodes) = interested.get_mut(name) {
+            nodes.remove(&node);
+            if nodes.is_empty() {
+                interested.remove(name);
+            }
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span, Time};
+use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span, Time, Version};
 
-use crate::core::directory::Face;
+use crate::core::LastSeen;
+use crate::core::directory::{Face, Roster, SessionView};
 
 /// A run of a node: a new one at each start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,6 +50,10 @@ pub struct Register {
     pub lingers_for: Option<Span>,
     /// The user's mode, chosen afresh or repeated.
     pub mode: Option<ModeChoice>,
+    /// Rooms that it is in, as far as the node knows.
+    pub rooms: Vec<Arc<str>>,
+    /// What the person may call the device; may be empty.
+    pub device: Arc<str>,
 }
 
 /// A session that has been silent for more than a beat, and so has a deadline of its own.
@@ -130,11 +135,95 @@ pub enum Request {
         /// The users.
         users: Vec<Arc<str>>,
     },
-    /// How these users stand.
+    /// How exactly others may see when the user was there last.
+    SetLastSeen {
+        /// The user.
+        user: Arc<str>,
+        /// The user's wish.
+        wish: LastSeen,
+    },
+    /// The user hides from the viewer, or shows itself again.
+    SetBlock {
+        /// The user.
+        user: Arc<str>,
+        /// From whom.
+        viewer: Arc<str>,
+        /// Whether it hides.
+        blocked: bool,
+        /// It has hidden since before the store lost what it held.
+        restored: bool,
+    },
+    /// What the application said of who may see whom holds no more: every node is told.
+    AudienceChanged {
+        /// The user who is seen; none: all.
+        user: Option<Arc<str>>,
+        /// The one who looks; none: all.
+        viewer: Option<Arc<str>>,
+    },
+    /// Tell this node what stands between these users and others from now on; answered with it.
+    Look {
+        /// Those who look.
+        viewers: Vec<Arc<str>>,
+    },
+    /// No more of these.
+    LookAway {
+        /// Those who looked.
+        viewers: Vec<Arc<str>>,
+    },
+    /// How these users stand, and what stands between them and the one who asks.
     Read {
+        /// Who asks.
+        viewer: Arc<str>,
         /// The users.
         users: Vec<Arc<str>>,
     },
+    /// Who is present, and what stands between them and the one who asks.
+    List {
+        /// Who asks.
+        viewer: Arc<str>,
+        /// No more than so many.
+        at_most: usize,
+    },
+    /// A session goes into a room.
+    Join {
+        /// The session.
+        name: SessionName,
+        /// The node's number for the connect.
+        seat: u64,
+        /// The room's id.
+        room: Arc<str>,
+    },
+    /// A session leaves a room.
+    Leave {
+        /// The session.
+        name: SessionName,
+        /// The node's number for the connect.
+        seat: u64,
+        /// The room's id.
+        room: Arc<str>,
+    },
+    /// Tell this node who is in these rooms from now on; answered with it.
+    LookInto {
+        /// The rooms.
+        rooms: Vec<Arc<str>>,
+    },
+    /// No more of these.
+    LookOut {
+        /// The rooms.
+        rooms: Vec<Arc<str>>,
+    },
+    /// Tell this node of the sessions of these users from now on; answered with a notice for each.
+    Own {
+        /// The users.
+        users: Vec<Arc<str>>,
+    },
+    /// No more of these.
+    Disown {
+        /// The users.
+        users: Vec<Arc<str>>,
+    },
+    /// A session is to end because another of its user, or the application, wants it to.
+    SignOut(SessionName),
     /// The node is there: once a second. It covers those of its sessions that have no deadline of
     /// their own, if renewals are thinned.
     Beat {
@@ -164,6 +253,45 @@ pub struct Report {
     pub seen_ago: Option<Span>,
     /// Whether the user has been visible in this epoch.
     pub heard: bool,
+    /// How exactly the user lets others see when it was there last.
+    pub wish: LastSeen,
+    /// Counts these wishes.
+    pub wishes: u32,
+}
+
+/// What stands between one viewer and others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutlookReport {
+    /// The viewer.
+    pub viewer: Arc<str>,
+    /// Of two outlooks of one viewer in one epoch the higher is the newer.
+    pub number: u64,
+    /// Whether the viewer hides from everybody.
+    pub hides: bool,
+    /// By the user's name.
+    pub bars: Vec<BarReport>,
+}
+
+/// What stands, or stood, between a viewer and a user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BarReport {
+    /// The user.
+    pub user: Arc<str>,
+    /// By how much the viewer's numbering is behind.
+    pub behind: i64,
+    /// What the viewer is shown while it stands.
+    pub screen: Option<ScreenReport>,
+}
+
+/// What a viewer that was shut out is shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScreenReport {
+    /// The version, in the viewer's numbering.
+    pub version: Version,
+    /// How long ago the user was last seen.
+    pub seen_ago: Option<Span>,
+    /// Whether the user had been visible in this epoch.
+    pub heard: bool,
 }
 
 /// What the store answers. Every answer names the epoch: another one than before means that the
@@ -184,6 +312,10 @@ pub struct Reply {
     pub held: HeldBy,
     /// The users of whom it speaks.
     pub reports: Vec<Report>,
+    /// What stands between the viewers of whom it speaks and others.
+    pub outlooks: Vec<OutlookReport>,
+    /// Who is in the rooms of which it speaks.
+    pub rooms: Vec<Roster>,
     /// The users whose public face this request turned.
     pub turned: Vec<Report>,
 }
@@ -223,6 +355,43 @@ pub enum Notice {
         at: Time,
         /// How the user stands now.
         report: Report,
+    },
+    /// What stands between a viewer that the node asked about and others has changed.
+    Outlook {
+        /// The epoch of the versions in it.
+        epoch: Epoch,
+        /// When it was said, by the store's clock; ages in it count from there.
+        at: Time,
+        /// What stands between them now.
+        outlook: OutlookReport,
+    },
+    /// Who is in a room that the node looks into has changed.
+    Room {
+        /// The epoch in which it is so.
+        epoch: Epoch,
+        /// Who is there now.
+        roster: Roster,
+    },
+    /// The sessions of a user have changed.
+    Sessions {
+        /// When it was said, by the store's clock; ages in it count from there.
+        at: Time,
+        /// The user.
+        user: Arc<str>,
+        /// All of them, with the age of each.
+        sessions: Vec<(SessionView, Span)>,
+    },
+    /// This session is to end: another of its user, or the application, wants it to.
+    SignedOut {
+        /// The node's number for the connect.
+        seat: u64,
+    },
+    /// What the application said of who may see whom holds no more.
+    AudienceChanged {
+        /// The user who is seen; none: all.
+        user: Option<Arc<str>>,
+        /// The one who looks; none: all.
+        viewer: Option<Arc<str>>,
     },
     /// A later connect holds this session now.
     Replaced {

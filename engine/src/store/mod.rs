@@ -14,7 +14,8 @@ mod messages;
 
 pub use memory::{Counts as MemoryCounts, Journal, MemoryStore};
 pub use messages::{
-    Claim, HeldBy, NodeId, Notice, Register, Reply, Report, Request, SessionName, Silent,
+    BarReport, Claim, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report, Request,
+    ScreenReport, SessionName, Silent,
 };
 
 use greendot_protocol::Time;

@@ -1,7 +1,16 @@
 //! One node on a virtual clock: what the scenarios leave open.
 
+mod audience;
+mod bad_rooms;
 mod bounds;
+mod cluster;
+mod crowds;
 mod endings;
+mod gate;
+mod last_seen;
+mod own;
+mod polls;
 mod rig;
+mod secrecy;
 mod stalls;
 mod watching;

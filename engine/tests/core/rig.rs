@@ -1,13 +1,15 @@
 //! A node, its clock, and a driver that a test can hold back.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use greendot_engine::core::{
-    ConnId, Connect, Ending, Node, Output, Refusal, SelfReport, Settings, Start, Transition,
+    Answer, ConnId, Connect, Ending, Fineness, Mark, Node, Output, Refusal, SelfReport, Settings,
+    Start, Transition,
 };
 use greendot_engine::protocol::{
-    Beat, ClientFrame, Entry, Epoch, ErrorCode, Mode, ServerFrame, Span, State, Time, WatchItem,
-    binary,
+    Beat, ClientFrame, Entry, Epoch, ErrorCode, Member, Mode, OwnSession, ServerFrame, Span, State,
+    Time, WatchItem, binary,
 };
 
 /// The numbers of the rules' scenarios.
@@ -21,6 +23,7 @@ pub(crate) fn settings() -> Settings {
         tick: Span::ZERO,
         idle_after: Span::from_secs(600),
         warmup: None,
+        ..Settings::default()
     }
 }
 
@@ -34,6 +37,10 @@ pub(crate) struct Rig {
     pub(crate) to_read: Vec<ConnId>,
     pub(crate) closed: Vec<(ConnId, Ending)>,
     pub(crate) transitions: Vec<Transition>,
+    /// What the application was asked: who may see whom, and who may join.
+    pub(crate) questions: Vec<(u64, Vec<Pair>)>,
+    pub(crate) joins: Vec<(u64, Arc<str>, Arc<str>)>,
+    pub(crate) answers: Vec<(bool, Mark, Vec<Answer>)>,
 }
 
 /// What a connection was sent, owned.
@@ -45,7 +52,15 @@ pub(crate) enum Heard {
     Events(Vec<Row>),
     Mode(Mode),
     Error(ErrorCode, u32),
+    Room(u32, Vec<(String, State)>),
+    RoomEvents(u32, Vec<(String, State)>),
+    Crowd(u32, u32, usize),
+    /// (session, device, idle, lingering, this)
+    Sessions(Vec<(String, String, bool, bool, bool)>),
 }
+
+/// (viewer, user)
+pub(crate) type Pair = (Arc<str>, Arc<str>);
 
 /// (number, state, version)
 pub(crate) type Row = (u32, State, u32);
@@ -66,6 +81,9 @@ impl Rig {
             to_read: Vec::new(),
             closed: Vec::new(),
             transitions: Vec::new(),
+            questions: Vec::new(),
+            joins: Vec::new(),
+            answers: Vec::new(),
         }
     }
 
@@ -96,7 +114,7 @@ impl Rig {
         token_until: Option<Time>,
     ) -> Result<ConnId, Refusal> {
         let report = SelfReport::default();
-        let connect = Connect { user, session, passive: false, report, token_until };
+        let connect = Connect { user, session, passive: false, report, token_until, device: "" };
         let conn = self.node.handle_connect(self.now, &connect);
         self.drain();
         conn
@@ -130,6 +148,9 @@ impl Rig {
                 Output::ReadFirst(conn) => self.to_read.push(conn),
                 Output::Close { conn, code, .. } => self.closed.push((conn, code)),
                 Output::Transition(transition) => self.transitions.push(transition),
+                Output::Audience { number, pairs } => self.questions.push((number, pairs)),
+                Output::MayJoin { ask, user, room } => self.joins.push((ask, user, room)),
+                Output::Answer { full, mark, users, .. } => self.answers.push((full, mark, users)),
                 other => panic!("{other:?} is new here"),
             }
         }
@@ -157,8 +178,16 @@ impl Rig {
         sizes
     }
 
+    /// Answers the oldest question of who may see whom.
+    pub(crate) fn allow(&mut self, answer: impl Fn(&str, &str) -> Option<Fineness>) {
+        let (number, pairs) = self.questions.remove(0);
+        let answers: Vec<_> = pairs.iter().map(|it| answer(&it.0, &it.1)).collect();
+        self.node.handle_audience(self.now, number, &answers);
+        self.drain();
+    }
+
     pub(crate) fn state(&self, user: &str) -> State {
-        self.node.read_public(user, |seen| seen.state())
+        self.node.read_public(self.now, user, |seen| seen.state())
     }
 }
 
@@ -170,8 +199,21 @@ fn owned(frame: &ServerFrame<'_>) -> Heard {
         ServerFrame::Events { entries, .. } => Heard::Events(rows(entries)),
         ServerFrame::Mode { mode, .. } => Heard::Mode(*mode),
         ServerFrame::Error { code, about, .. } => Heard::Error(*code, *about),
+        ServerFrame::Room { number, members } => Heard::Room(*number, people(members)),
+        ServerFrame::RoomEvents { number, members } => Heard::RoomEvents(*number, people(members)),
+        ServerFrame::Crowd { number, count, sample } => Heard::Crowd(*number, *count, sample.len()),
+        ServerFrame::Sessions(sessions) => {
+            let row = |it: &OwnSession<'_>| {
+                (it.session.into(), it.device.into(), it.idle, it.lingering, it.this)
+            };
+            Heard::Sessions(sessions.iter().map(row).collect())
+        }
         other => panic!("{other:?} is new here"),
     }
+}
+
+fn people(members: &[Member<'_>]) -> Vec<(String, State)> {
+    members.iter().map(|it| (it.user.to_owned(), it.state)).collect()
 }
 
 fn rows(entries: &[Entry<'_>]) -> Vec<Row> {

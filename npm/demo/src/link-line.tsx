@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import { useConnection, usePresenceClient } from "greendot/react";
 import { aboutLink } from "./words.ts";
 
@@ -11,7 +11,8 @@ export function LinkLine() {
     if (link.state === "live") setWasLive(true);
   }, [link]);
 
-  const text = aboutLink(link, wasLive);
+  const online = useOnline();
+  const text = aboutLink(link, wasLive, online);
   const idle = link.state === "waiting" || link.state === "stopped" || link.state === "closed";
   return (
     <div className="link-line" data-state={link.state} data-stale={link.stale}>
@@ -23,4 +24,16 @@ export function LinkLine() {
       )}
     </div>
   );
+}
+
+/** Whether the browser has a network, by its own word. */
+function useOnline(): boolean {
+  return useSyncExternalStore(followNetwork, () => navigator.onLine);
+}
+
+function followNetwork(changed: () => void): () => void {
+  const ends = new AbortController();
+  window.addEventListener("online", changed, { signal: ends.signal });
+  window.addEventListener("offline", changed, { signal: ends.signal });
+  return () => ends.abort();
 }

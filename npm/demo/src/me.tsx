@@ -31,7 +31,7 @@ export function Me({ user }: { user: string }) {
           </option>
         ))}
       </select>
-      <Note now={"note" in view ? (view.note ?? "") : ""} />
+      <Note now={view.note ?? ""} />
     </section>
   );
 }

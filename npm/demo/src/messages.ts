@@ -8,6 +8,8 @@ export interface Message {
   readonly at: Date;
   /** `sending` until the server has it; `failed` if it never got there. */
   readonly fate: "sending" | "sent" | "failed";
+  /** Of one that failed: the reason. */
+  readonly why?: string | undefined;
   /** Whether the server has told of it: its next one with the same words is another message. */
   readonly told: boolean;
 }
@@ -16,7 +18,7 @@ type Said = Pick<Message, "from" | "to" | "text">;
 
 type Step =
   | { do: "say"; id: number; said: Said }
-  | { do: "settle"; id: number; fate: "sent" | "failed" }
+  | { do: "settle"; id: number; why: string | undefined }
   | { do: "hear"; id: number; said: Said; at: Date };
 
 let nextId = 1;
@@ -35,7 +37,7 @@ export function useMessages(user: string): [readonly Message[], (to: string, tex
       const id = nextId++;
       const said = { from: user, to, text };
       dispatch({ do: "say", id, said });
-      void post(said).then(arrived => dispatch({ do: "settle", id, fate: arrived ? "sent" : "failed" }));
+      void post(said).then(why => dispatch({ do: "settle", id, why }));
     },
     [user],
   );
@@ -47,7 +49,7 @@ function step(messages: readonly Message[], step: Step): readonly Message[] {
     case "say":
       return [...messages, { id: step.id, ...step.said, at: new Date(), fate: "sending", told: false }];
     case "settle":
-      return messages.map(message => (message.id === step.id ? { ...message, fate: step.fate } : message));
+      return messages.map(message => (message.id === step.id ? { ...message, ...settled(step.why) } : message));
     case "hear": {
       // The server tells the sender, too, so that all of a person's tabs show the same talk.
       const own = messages.find(message => !message.told && isSame(message, step.said));
@@ -58,17 +60,22 @@ function step(messages: readonly Message[], step: Step): readonly Message[] {
   }
 }
 
+function settled(why: string | undefined): Pick<Message, "fate" | "why"> {
+  return { fate: why === undefined ? "sent" : "failed", why };
+}
+
 function isSame(message: Message, said: Said): boolean {
   return message.from === said.from && message.to === said.to && message.text === said.text;
 }
 
-async function post(said: Said): Promise<boolean> {
+/** Says it to the server; returns why it did not get there, if it did not. */
+async function post(said: Said): Promise<string | undefined> {
   try {
     const headers = { "content-type": "application/json" };
     const response = await fetch("/api/messages", { method: "POST", headers, body: JSON.stringify(said) });
-    return response.ok;
+    return response.ok ? undefined : `the server refused it (${response.status})`;
   } catch {
-    return false;
+    return "the server cannot be reached";
   }
 }
 

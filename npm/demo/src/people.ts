@@ -1,4 +1,4 @@
-/** Whom one can be, and whom one sees if the server does not say. */
+/** Whom one can be (the demo's server knows the same), and whom one sees if the server does not say. */
 export const PEOPLE = ["ana", "bo", "cy", "dee", "eli"];
 
 /** The contacts of a user, by the server's word if it has one. */

@@ -47,7 +47,7 @@ export function Talk({ user, other, messages, send, back }: Props) {
 /** The server keeps no messages: better said before one is written than found out afterwards. */
 function warningOf(other: string, state: State): string | undefined {
   if (state === "offline") return `${nice(other)} is offline and would miss what you write: this demo keeps no messages.`;
-  if (state === "dnd") return `${nice(other)} does not want to be disturbed.`;
+  if (state === "dnd") return `${nice(other)} does not want to be disturbed, but would get what you write.`;
   return undefined;
 }
 
@@ -58,13 +58,13 @@ function Log({ user, other, messages }: Pick<Props, "user" | "other" | "messages
   }, [messages.length]);
   return (
     <div className="log" ref={log} role="log" aria-label="Messages" tabIndex={0}>
-      {messages.length === 0 && <p className="empty">Nothing said yet. Say hello to {nice(other)}!</p>}
+      {messages.length === 0 && <p className="empty">Say hello to {nice(other)}! There is nothing from before: this demo keeps no messages.</p>}
       <ol>
         {messages.map(message => (
           <li key={message.id} className={message.from === user ? "mine" : "theirs"} data-fate={message.fate}>
             <span className="unseen">{message.from === user ? "You" : nice(message.from)}: </span>
             <p>{message.text}</p>
-            <small>{message.fate === "failed" ? "Not sent" : <At time={message.at} />}</small>
+            <small>{message.fate === "failed" ? `Not sent: ${message.why}` : <At time={message.at} />}</small>
           </li>
         ))}
       </ol>
@@ -79,6 +79,11 @@ function At({ time }: { time: Date }) {
 
 function Composer({ other, send }: Pick<Props, "other" | "send">) {
   const [text, setText] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  // Who chose a contact wants to write. Not where a finger did: a keyboard would cover half of the talk.
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches) field.current?.focus();
+  }, []);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (text.trim() === "") return;
@@ -88,6 +93,7 @@ function Composer({ other, send }: Pick<Props, "other" | "send">) {
   return (
     <form className="composer" onSubmit={submit}>
       <input
+        ref={field}
         aria-label={`Message to ${nice(other)}`}
         placeholder={`Message ${nice(other)}`}
         maxLength={2_000}

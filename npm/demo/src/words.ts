@@ -27,8 +27,10 @@ export function aboutView(view: View, now: number): string {
   if (view.state === "offline" && view.lastSeen !== undefined) {
     return `${STATE_WORDS.offline} · last seen ${ago(now - view.lastSeen.at.getTime())}`;
   }
+  // Connected, and yet unknown: the server has just started, and waits for who may be on the way back.
+  if (view.state === "unknown" && !view.stale) return `${STATE_WORDS.unknown} yet`;
   const word = STATE_WORDS[view.state];
-  return "note" in view ? `${word} · ${view.note}` : word;
+  return view.note === undefined ? word : `${word} · ${view.note}`;
 }
 
 /** A span in the words that people use for it. */
@@ -42,8 +44,12 @@ export function ago(ms: number): string {
   return days === 1 ? "yesterday" : `${days} days ago`;
 }
 
-/** What is to be said of the link; nothing while all is well. */
-export function aboutLink(link: Link, wasLive: boolean): string | undefined {
+/** What is to be said of the link; nothing while all is well. `online`: whether the browser has a network. */
+export function aboutLink(link: Link, wasLive: boolean, online: boolean): string | undefined {
+  // Known at once, while the link finds out some seconds later.
+  if (!online && link.state !== "stopped" && link.state !== "closed") {
+    return "This device is offline: what you see may be old.";
+  }
   switch (link.state) {
     case "live":
       return link.stale ? "The server cannot see everything just now: what you see may be old." : undefined;

@@ -2,7 +2,7 @@
 // fields each kind has. A frame comes out as it is written: words known, defaults left out.
 
 import { CLOSE_CODES, type ClientFrame, ERROR_CODES, MODES, type ServerFrame, STATES } from "../../src/protocol.js";
-import { present, Unreadable } from "./binary.js";
+import { present, Unreadable } from "../../src/wire.js";
 
 /** Reads a field's value, which is undefined if it is absent or null. */
 type Field = (value: unknown) => unknown;
@@ -60,8 +60,11 @@ const entry = object({
   state: word(STATES, "unknown"),
   version: number,
   seen_ago_ms: optional(time),
+  coarse: optional(flag, false),
   note: optional(text, ""),
 });
+
+const member = object({ user: text, state: word(STATES, "unknown") });
 
 const CLIENT: Readonly<Record<ClientFrame["type"], Fields>> = {
   hello: {
@@ -72,6 +75,7 @@ const CLIENT: Readonly<Record<ClientFrame["type"], Fields>> = {
     input_age_ms: optional(inputAge),
     idle_after_ms: optional(idleAfter),
     mode: optional(object({ mode, revision: or(number, 0), fresh: optional(flag, false) })),
+    device: optional(text, ""),
   },
   beat: { number: whole(255), input_age_ms: optional(inputAge) },
   watch: { request: number, users: list(object({ number, user: text })) },
@@ -82,6 +86,10 @@ const CLIENT: Readonly<Record<ClientFrame["type"], Fields>> = {
   active: {},
   closing: {},
   bye: {},
+  join: { number, room: text },
+  leave: { number },
+  own: { on: flag },
+  end: { session: text },
 };
 
 const SERVER: Readonly<Record<ServerFrame["type"], Fields>> = {
@@ -104,6 +112,22 @@ const SERVER: Readonly<Record<ServerFrame["type"], Fields>> = {
   error: { code: word(Object.values(ERROR_CODES), "other"), about: number, text },
   stale: { stale: flag },
   close: { code: word(Object.values(CLOSE_CODES), ""), retry_after_ms: time },
+  room: { number, members: list(member) },
+  room_events: { number, members: list(member) },
+  crowd: { number, count: number, sample: list(member) },
+  sessions: {
+    sessions: list(
+      object({
+        session: text,
+        device: optional(text, ""),
+        idle: optional(flag, false),
+        lingering: optional(flag, false),
+        passive: optional(flag, false),
+        this: optional(flag, false),
+        since_ago_ms: time,
+      }),
+    ),
+  },
 };
 
 export const readClientText = (json: string) => read(json, CLIENT) as ClientFrame | null;

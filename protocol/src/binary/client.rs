@@ -17,6 +17,10 @@ const IDLE: u8 = ClientKind::Idle.number();
 const ACTIVE: u8 = ClientKind::Active.number();
 const CLOSING: u8 = ClientKind::Closing.number();
 const BYE: u8 = ClientKind::Bye.number();
+const JOIN: u8 = ClientKind::Join.number();
+const LEAVE: u8 = ClientKind::Leave.number();
+const OWN: u8 = ClientKind::Own.number();
+const END: u8 = ClientKind::End.number();
 
 // The hello's flags.
 const PASSIVE: u8 = 1;
@@ -26,6 +30,7 @@ const HAS_INPUT_AGE: u8 = 1 << 3;
 const HAS_IDLE_AFTER: u8 = 1 << 4;
 const HAS_MODE: u8 = 1 << 5;
 const MODE_IS_FRESH: u8 = 1 << 6;
+const HAS_DEVICE: u8 = 1 << 7;
 
 /// Appends the frame to `out`.
 pub fn encode_client(frame: &ClientFrame<'_>, out: &mut Vec<u8>) {
@@ -60,6 +65,20 @@ pub fn encode_client(frame: &ClientFrame<'_>, out: &mut Vec<u8>) {
         ClientFrame::Active => out.push(ACTIVE),
         ClientFrame::Closing => out.push(CLOSING),
         ClientFrame::Bye => out.push(BYE),
+        ClientFrame::Join { number, room } => {
+            out.push(JOIN);
+            put_varint(out, u64::from(*number));
+            put_text(out, room);
+        }
+        ClientFrame::Leave { number } => {
+            out.push(LEAVE);
+            put_varint(out, u64::from(*number));
+        }
+        ClientFrame::Own(on) => out.extend_from_slice(&[OWN, u8::from(*on)]),
+        ClientFrame::End { session } => {
+            out.push(END);
+            put_text(out, session);
+        }
     }
 }
 
@@ -99,6 +118,10 @@ pub fn decode_client(bytes: &[u8]) -> Result<Option<ClientFrame<'_>>, DecodeErro
         ACTIVE => ClientFrame::Active,
         CLOSING => ClientFrame::Closing,
         BYE => ClientFrame::Bye,
+        JOIN => ClientFrame::Join { number: from.u32()?, room: from.text()? },
+        LEAVE => ClientFrame::Leave { number: from.u32()? },
+        OWN => ClientFrame::Own(from.byte()? != 0),
+        END => ClientFrame::End { session: from.text()? },
         _ => return Ok(None),
     }))
 }
@@ -113,7 +136,8 @@ fn encode_hello(hello: &Hello<'_>, out: &mut Vec<u8>) {
             | flag(hello.input_age_secs.is_some(), HAS_INPUT_AGE)
             | flag(hello.idle_after_secs.is_some(), HAS_IDLE_AFTER)
             | flag(hello.mode.is_some(), HAS_MODE)
-            | flag(hello.mode.is_some_and(|choice| choice.fresh), MODE_IS_FRESH),
+            | flag(hello.mode.is_some_and(|choice| choice.fresh), MODE_IS_FRESH)
+            | flag(!hello.device.is_empty(), HAS_DEVICE),
     );
     put_text(out, hello.session);
     put_text(out, hello.token);
@@ -126,6 +150,9 @@ fn encode_hello(hello: &Hello<'_>, out: &mut Vec<u8>) {
     if let Some(choice) = hello.mode {
         out.push(choice.mode as u8);
         put_varint(out, u64::from(choice.revision.0));
+    }
+    if !hello.device.is_empty() {
+        put_text(out, hello.device);
     }
 }
 
@@ -151,6 +178,9 @@ fn decode_hello<'a>(from: &mut Reader<'a>) -> Result<Hello<'a>, DecodeError> {
             revision: Revision(from.u32()?),
             fresh: has(MODE_IS_FRESH),
         });
+    }
+    if has(HAS_DEVICE) {
+        hello.device = from.text()?;
     }
     Ok(hello)
 }

@@ -6,8 +6,8 @@ use super::client::mode;
 use super::read::Reader;
 use super::{DecodeError, put_text, put_varint};
 use crate::{
-    CloseCode, Entry, Epoch, ErrorCode, Revision, ServerFrame, ServerKind, Span, State, Version,
-    Welcome,
+    CloseCode, Entry, Epoch, ErrorCode, Member, OwnSession, Revision, ServerFrame, ServerKind,
+    Span, State, Version, Welcome,
 };
 
 const WELCOME: u8 = ServerKind::Welcome.number();
@@ -18,13 +18,24 @@ const MODE: u8 = ServerKind::Mode.number();
 const ERROR: u8 = ServerKind::Error.number();
 const STALE: u8 = ServerKind::Stale.number();
 const CLOSE: u8 = ServerKind::Close.number();
+const ROOM: u8 = ServerKind::Room.number();
+const ROOM_EVENTS: u8 = ServerKind::RoomEvents.number();
+const CROWD: u8 = ServerKind::Crowd.number();
+const SESSIONS: u8 = ServerKind::Sessions.number();
 
 // An entry's head: the state in the low three bits, then flags.
 const STATE_BITS: u8 = 0b111;
 const HAS_SEEN: u8 = 1 << 3;
 const HAS_NOTE: u8 = 1 << 4;
+const IS_COARSE: u8 = 1 << 5;
 /// A varint length and that many bytes follow, to be passed over: room for what comes later.
 const HAS_EXTENSION: u8 = 1 << 7;
+
+// A session's head.
+const IDLE: u8 = 1;
+const LINGERING: u8 = 1 << 1;
+const PASSIVE: u8 = 1 << 2;
+const THIS: u8 = 1 << 3;
 
 /// Appends the frame to `out`.
 pub fn encode_server(frame: &ServerFrame<'_>, out: &mut Vec<u8>) {
@@ -54,6 +65,26 @@ pub fn encode_server(frame: &ServerFrame<'_>, out: &mut Vec<u8>) {
             out.push(CLOSE);
             put_varint(out, u64::from(code.number()));
             put_varint(out, retry_after.as_millis());
+        }
+        ServerFrame::Room { number, members } => {
+            out.push(ROOM);
+            put_varint(out, u64::from(*number));
+            encode_members(members, out);
+        }
+        ServerFrame::RoomEvents { number, members } => {
+            out.push(ROOM_EVENTS);
+            put_varint(out, u64::from(*number));
+            encode_members(members, out);
+        }
+        ServerFrame::Crowd { number, count, sample } => {
+            out.push(CROWD);
+            put_varint(out, u64::from(*number));
+            put_varint(out, u64::from(*count));
+            encode_members(sample, out);
+        }
+        ServerFrame::Sessions(sessions) => {
+            out.push(SESSIONS);
+            encode_sessions(sessions, out);
         }
     }
 }
@@ -93,6 +124,16 @@ pub fn decode_server(bytes: &[u8]) -> Result<Option<ServerFrame<'_>>, DecodeErro
                 None => return Ok(None),
             }
         }
+        ROOM => ServerFrame::Room { number: from.u32()?, members: decode_members(&mut from)? },
+        ROOM_EVENTS => {
+            ServerFrame::RoomEvents { number: from.u32()?, members: decode_members(&mut from)? }
+        }
+        CROWD => ServerFrame::Crowd {
+            number: from.u32()?,
+            count: from.u32()?,
+            sample: decode_members(&mut from)?,
+        },
+        SESSIONS => ServerFrame::Sessions(decode_sessions(&mut from)?),
         _ => return Ok(None),
     }))
 }
@@ -131,6 +172,9 @@ fn encode_entries(epoch: Epoch, entries: &[Entry<'_>], out: &mut Vec<u8>) {
         let mut head = entry.state as u8;
         if entry.seen_ago.is_some() {
             head |= HAS_SEEN;
+            if entry.coarse {
+                head |= IS_COARSE;
+            }
         }
         if !entry.note.is_empty() {
             head |= HAS_NOTE;
@@ -163,6 +207,7 @@ fn decode_entries<'a>(from: &mut Reader<'a>) -> Result<(Epoch, Vec<Entry<'a>>), 
         };
         if head & HAS_SEEN != 0 {
             entry.seen_ago = Some(Span::from_millis(from.u64()?));
+            entry.coarse = head & IS_COARSE != 0;
         }
         if head & HAS_NOTE != 0 {
             entry.note = from.text()?;
@@ -173,4 +218,63 @@ fn decode_entries<'a>(from: &mut Reader<'a>) -> Result<(Epoch, Vec<Entry<'a>>), 
         entries.push(entry);
     }
     Ok((epoch, entries))
+}
+
+fn encode_members(members: &[Member<'_>], out: &mut Vec<u8>) {
+    put_varint(out, members.len() as u64);
+    for member in members {
+        out.push(member.state as u8);
+        put_text(out, member.user);
+    }
+}
+
+fn decode_members<'a>(from: &mut Reader<'a>) -> Result<Vec<Member<'a>>, DecodeError> {
+    let count = from.count(2)?;
+    let mut members = Vec::with_capacity(count);
+    for _ in 0..count {
+        let head = from.byte()?;
+        let state = State::from_wire(head & STATE_BITS).unwrap_or(State::Unknown);
+        members.push(Member { state, user: from.text()? });
+        if head & HAS_EXTENSION != 0 {
+            from.bytes()?;
+        }
+    }
+    Ok(members)
+}
+
+fn encode_sessions(sessions: &[OwnSession<'_>], out: &mut Vec<u8>) {
+    put_varint(out, sessions.len() as u64);
+    for it in sessions {
+        let flag = |is: bool, bit: u8| if is { bit } else { 0 };
+        out.push(
+            flag(it.idle, IDLE)
+                | flag(it.lingering, LINGERING)
+                | flag(it.passive, PASSIVE)
+                | flag(it.this, THIS),
+        );
+        put_text(out, it.session);
+        put_text(out, it.device);
+        put_varint(out, it.since_ago.as_millis());
+    }
+}
+
+fn decode_sessions<'a>(from: &mut Reader<'a>) -> Result<Vec<OwnSession<'a>>, DecodeError> {
+    let count = from.count(4)?;
+    let mut sessions = Vec::with_capacity(count);
+    for _ in 0..count {
+        let head = from.byte()?;
+        sessions.push(OwnSession {
+            session: from.text()?,
+            device: from.text()?,
+            idle: head & IDLE != 0,
+            lingering: head & LINGERING != 0,
+            passive: head & PASSIVE != 0,
+            this: head & THIS != 0,
+            since_ago: Span::from_millis(from.u64()?),
+        });
+        if head & HAS_EXTENSION != 0 {
+            from.bytes()?;
+        }
+    }
+    Ok(sessions)
 }

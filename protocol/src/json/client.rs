@@ -27,6 +27,10 @@ pub(crate) enum Client<'a> {
     Active,
     Closing,
     Bye,
+    Join(Join<'a>),
+    Leave(Leave),
+    Own(Own),
+    End(End<'a>),
 }
 
 /// The first frame of a connection: who I am.
@@ -55,6 +59,9 @@ pub(crate) struct Hello<'a> {
     /// The user's mode as this client knows it, or as it was chosen while the link was down.
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<Object<ModeChoice>>,
+    /// What the person may call this device, for a list of the user's own sessions.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    device: Option<Text<'a>>,
 }
 
 /// A user's mode, with what is needed to weigh it against another.
@@ -130,6 +137,42 @@ pub(crate) struct Note<'a> {
     note: Text<'a>,
 }
 
+/// My session goes into a room, and I want to be told who is there.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(crate) struct Join<'a> {
+    /// The number that will stand for the room on this connection.
+    number: u32,
+    /// The room's id.
+    #[serde(borrow)]
+    room: Text<'a>,
+}
+
+/// My session leaves a room.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(crate) struct Leave {
+    /// The room's number.
+    number: u32,
+}
+
+/// Tell me my user's own sessions.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(crate) struct Own {
+    /// From now on, or no more.
+    on: bool,
+}
+
+/// Another session of my user is to end.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(crate) struct End<'a> {
+    /// The session's id.
+    #[serde(borrow)]
+    session: Text<'a>,
+}
+
 impl<'a> ClientText<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Option<Self>, DecodeError> {
         let Some(kind) = ClientKind::from_name(&kind(bytes)?) else { return Ok(None) };
@@ -144,6 +187,10 @@ impl<'a> ClientText<'a> {
             ClientKind::Active => Client::Active,
             ClientKind::Closing => Client::Closing,
             ClientKind::Bye => Client::Bye,
+            ClientKind::Join => Client::Join(object(bytes)?),
+            ClientKind::Leave => Client::Leave(object(bytes)?),
+            ClientKind::Own => Client::Own(object(bytes)?),
+            ClientKind::End => Client::End(object(bytes)?),
         })))
     }
 
@@ -166,6 +213,12 @@ impl<'a> ClientText<'a> {
             Client::Active => ClientFrame::Active,
             Client::Closing => ClientFrame::Closing,
             Client::Bye => ClientFrame::Bye,
+            Client::Join(join) => {
+                ClientFrame::Join { number: join.number, room: join.room.as_str() }
+            }
+            Client::Leave(leave) => ClientFrame::Leave { number: leave.number },
+            Client::Own(own) => ClientFrame::Own(own.on),
+            Client::End(end) => ClientFrame::End { session: end.session.as_str() },
         }
     }
 }
@@ -191,6 +244,12 @@ impl<'a> Client<'a> {
             ClientFrame::Active => Self::Active,
             ClientFrame::Closing => Self::Closing,
             ClientFrame::Bye => Self::Bye,
+            ClientFrame::Join { number, room } => {
+                Self::Join(Join { number: *number, room: (*room).into() })
+            }
+            ClientFrame::Leave { number } => Self::Leave(Leave { number: *number }),
+            ClientFrame::Own(on) => Self::Own(Own { on: *on }),
+            ClientFrame::End { session } => Self::End(End { session: (*session).into() }),
         }
     }
 }
@@ -211,6 +270,7 @@ impl<'a> Hello<'a> {
                     fresh: choice.fresh.then_some(true),
                 })
             }),
+            device: (!hello.device.is_empty()).then(|| hello.device.into()),
         }
     }
 
@@ -227,6 +287,7 @@ impl<'a> Hello<'a> {
                 revision: Revision(choice.revision.unwrap_or_default()),
                 fresh: choice.fresh.unwrap_or_default(),
             }),
+            device: self.device.as_ref().map_or("", Text::as_str),
         }
     }
 }

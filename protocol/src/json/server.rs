@@ -24,6 +24,10 @@ pub(crate) enum Server<'a> {
     Error(Failure<'a>),
     Stale(Stale),
     Close(Close<'a>),
+    Room(Room<'a>),
+    RoomEvents(RoomEvents<'a>),
+    Crowd(Crowd<'a>),
+    Sessions(Sessions<'a>),
 }
 
 /// The answer to a hello.
@@ -102,6 +106,10 @@ pub(crate) struct Entry<'a> {
     /// How long ago the user was last seen; only while offline, absent if never.
     #[serde(skip_serializing_if = "Option::is_none")]
     seen_ago_ms: Option<u64>,
+    /// Whether that is no more than a bound: the user was seen since, and more is not to be told;
+    /// absent if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coarse: Option<bool>,
     /// The user's note; absent if there is none.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     note: Option<Text<'a>>,
@@ -150,6 +158,87 @@ pub(crate) struct Close<'a> {
     retry_after_ms: u64,
 }
 
+/// Who is in a room, whole: as far as this client may see, each user once.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(crate) struct Room<'a> {
+    /// The client's number for the room.
+    number: u32,
+    /// The members.
+    #[serde(borrow)]
+    members: Vec<Object<Member<'a>>>,
+}
+
+/// What changed in a room.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(crate) struct RoomEvents<'a> {
+    /// The client's number for the room.
+    number: u32,
+    /// The members who came or look otherwise; those who are offline are there no more.
+    #[serde(borrow)]
+    members: Vec<Object<Member<'a>>>,
+}
+
+/// How many are in a room that is too large to name all.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(crate) struct Crowd<'a> {
+    /// The client's number for the room.
+    number: u32,
+    /// About how many users.
+    count: u32,
+    /// Some of them, the same ones as long as they are there.
+    #[serde(borrow)]
+    sample: Vec<Object<Member<'a>>>,
+}
+
+/// A user in a room.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(crate) struct Member<'a> {
+    /// The user's name.
+    #[serde(borrow)]
+    user: Text<'a>,
+    /// What this client may see.
+    state: Named<State>,
+}
+
+/// The sessions of the client's own user, whole.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(crate) struct Sessions<'a> {
+    /// The sessions.
+    #[serde(borrow)]
+    sessions: Vec<Object<OwnSession<'a>>>,
+}
+
+/// A session of the client's own user.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields))]
+pub(crate) struct OwnSession<'a> {
+    /// The session's id.
+    #[serde(borrow)]
+    session: Text<'a>,
+    /// What the person may call the device; absent if nobody said.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    device: Option<Text<'a>>,
+    /// Whether the person has not touched the device for a while; absent if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idle: Option<bool>,
+    /// Whether its connection has ended and it still counts; absent if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lingering: Option<bool>,
+    /// Whether it does not count for the user's state; absent if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passive: Option<bool>,
+    /// Whether it is the client's own; absent if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    this: Option<bool>,
+    /// How long ago it began.
+    since_ago_ms: u64,
+}
+
 impl<'a> ServerText<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Option<Self>, DecodeError> {
         let Some(kind) = ServerKind::from_name(&kind(bytes)?) else { return Ok(None) };
@@ -168,6 +257,10 @@ impl<'a> ServerText<'a> {
                 }
                 Server::Close(close)
             }
+            ServerKind::Room => Server::Room(object(bytes)?),
+            ServerKind::RoomEvents => Server::RoomEvents(object(bytes)?),
+            ServerKind::Crowd => Server::Crowd(object(bytes)?),
+            ServerKind::Sessions => Server::Sessions(object(bytes)?),
         })))
     }
 
@@ -198,6 +291,20 @@ impl<'a> ServerText<'a> {
                 code: close_code(close.code.as_str()).expect("others were passed over"),
                 retry_after: Span::from_millis(close.retry_after_ms),
             },
+            Server::Room(room) => {
+                ServerFrame::Room { number: room.number, members: members(&room.members) }
+            }
+            Server::RoomEvents(events) => {
+                ServerFrame::RoomEvents { number: events.number, members: members(&events.members) }
+            }
+            Server::Crowd(crowd) => ServerFrame::Crowd {
+                number: crowd.number,
+                count: crowd.count,
+                sample: members(&crowd.sample),
+            },
+            Server::Sessions(own) => {
+                ServerFrame::Sessions(own.sessions.iter().map(|it| it.0.frame()).collect())
+            }
         }
     }
 }
@@ -227,6 +334,18 @@ impl<'a> Server<'a> {
             ServerFrame::Close { code, retry_after } => Self::Close(Close {
                 code: code.name().into(),
                 retry_after_ms: retry_after.as_millis(),
+            }),
+            ServerFrame::Room { number, members } => {
+                Self::Room(Room { number: *number, members: rows_of(members) })
+            }
+            ServerFrame::RoomEvents { number, members } => {
+                Self::RoomEvents(RoomEvents { number: *number, members: rows_of(members) })
+            }
+            ServerFrame::Crowd { number, count, sample } => {
+                Self::Crowd(Crowd { number: *number, count: *count, sample: rows_of(sample) })
+            }
+            ServerFrame::Sessions(sessions) => Self::Sessions(Sessions {
+                sessions: sessions.iter().map(|it| Object(OwnSession::of(it))).collect(),
             }),
         }
     }
@@ -271,6 +390,7 @@ impl<'a> Entry<'a> {
             state: Named(entry.state),
             version: entry.version.0,
             seen_ago_ms: entry.seen_ago.map(Span::as_millis),
+            coarse: (entry.coarse && entry.seen_ago.is_some()).then_some(true),
             note: text_if_any(entry.note),
         }
     }
@@ -281,7 +401,44 @@ impl<'a> Entry<'a> {
             state: self.state.0,
             version: Version(self.version),
             seen_ago: self.seen_ago_ms.map(Span::from_millis),
+            coarse: self.seen_ago_ms.is_some() && self.coarse.unwrap_or_default(),
             note: self.note.as_ref().map_or("", Text::as_str),
+        }
+    }
+}
+
+fn rows_of<'a>(members: &[crate::Member<'a>]) -> Vec<Object<Member<'a>>> {
+    let row = |it: &crate::Member<'a>| Member { user: it.user.into(), state: Named(it.state) };
+    members.iter().map(|it| Object(row(it))).collect()
+}
+
+fn members<'a>(rows: &'a [Object<Member<'_>>]) -> Vec<crate::Member<'a>> {
+    let member = |it: &'a Member<'_>| crate::Member { user: it.user.as_str(), state: it.state.0 };
+    rows.iter().map(|it| member(&it.0)).collect()
+}
+
+impl<'a> OwnSession<'a> {
+    fn of(own: &crate::OwnSession<'a>) -> Self {
+        Self {
+            session: own.session.into(),
+            device: text_if_any(own.device),
+            idle: own.idle.then_some(true),
+            lingering: own.lingering.then_some(true),
+            passive: own.passive.then_some(true),
+            this: own.this.then_some(true),
+            since_ago_ms: own.since_ago.as_millis(),
+        }
+    }
+
+    fn frame(&self) -> crate::OwnSession<'_> {
+        crate::OwnSession {
+            session: self.session.as_str(),
+            device: self.device.as_ref().map_or("", Text::as_str),
+            idle: self.idle.unwrap_or_default(),
+            lingering: self.lingering.unwrap_or_default(),
+            passive: self.passive.unwrap_or_default(),
+            this: self.this.unwrap_or_default(),
+            since_ago: Span::from_millis(self.since_ago_ms),
         }
     }
 }

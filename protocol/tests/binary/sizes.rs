@@ -36,6 +36,7 @@ fn an_event_in_a_batch_takes_at_most_8_bytes() {
             state: State::ALL[index as usize % 5],
             version: Version((1 << 21) - 1),
             seen_ago: index.is_multiple_of(5).then_some(Span::from_millis(16_000)),
+            coarse: false,
             note: "",
         })
         .collect();
@@ -54,6 +55,7 @@ fn the_largest_snapshot_fits_a_frame() {
         state: State::Busy,
         version: Version(u32::MAX),
         seen_ago: Some(Span::from_millis(u64::MAX)),
+        coarse: true,
         note: &note,
     };
     let entries = vec![entry; WATCHES];

@@ -2,8 +2,8 @@
 
 use greendot_protocol::limits::INPUT_AGE_SECS;
 use greendot_protocol::{
-    Beat, ClientFrame, CloseCode, Entry, Epoch, ErrorCode, Hello, Mode, ModeChoice, Revision,
-    ServerFrame, Span, State, Version, WatchItem, Welcome,
+    Beat, ClientFrame, CloseCode, Entry, Epoch, ErrorCode, Hello, Member, Mode, ModeChoice,
+    OwnSession, Revision, ServerFrame, Span, State, Version, WatchItem, Welcome,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -25,6 +25,7 @@ pub(crate) fn with_client_frame(from: &ClientParts, check: impl FnOnce(&ClientFr
                 revision: Revision(*number),
                 fresh: flags[5],
             }),
+            device: items.first().map_or("", |it| &it.1),
         }),
         1 => ClientFrame::Beat(Beat { number: *number as u8, input_age_secs: *age }),
         2 => ClientFrame::Watch {
@@ -37,7 +38,11 @@ pub(crate) fn with_client_frame(from: &ClientParts, check: impl FnOnce(&ClientFr
         6 => ClientFrame::Idle,
         7 => ClientFrame::Active,
         8 => ClientFrame::Closing,
-        _ => ClientFrame::Bye,
+        9 => ClientFrame::Bye,
+        10 => ClientFrame::Join { number: *number, room: text },
+        11 => ClientFrame::Leave { number: *number },
+        12 => ClientFrame::Own(flags[0]),
+        _ => ClientFrame::End { session: text },
     };
     check(&frame);
 }
@@ -48,6 +53,17 @@ pub(crate) fn with_server_frame(from: &ServerParts, check: impl FnOnce(&ServerFr
         from;
     let span = |index: usize| Span::from_millis(spans[index]);
     let epoch = Epoch(*number);
+    let members: Vec<_> = entries.iter().map(|it| Member { user: &it.4, state: it.1 }).collect();
+    let sessions = entries.iter().map(|it| OwnSession {
+        session: text,
+        device: &it.4,
+        idle: it.0 & 1 != 0,
+        lingering: it.0 & 2 != 0,
+        passive: it.2 & 1 != 0,
+        this: *flag,
+        since_ago: Span::from_millis(it.3.unwrap_or_default()),
+    });
+    let sessions: Vec<_> = sessions.collect();
     let entries = entries
         .iter()
         .map(|it| Entry {
@@ -55,6 +71,7 @@ pub(crate) fn with_server_frame(from: &ServerParts, check: impl FnOnce(&ServerFr
             state: it.1,
             version: Version(it.2),
             seen_ago: it.3.map(Span::from_millis),
+            coarse: it.3.is_some() && *flag,
             note: &it.4,
         })
         .collect();
@@ -77,7 +94,11 @@ pub(crate) fn with_server_frame(from: &ServerParts, check: impl FnOnce(&ServerFr
         4 => ServerFrame::Mode { mode: *mode, revision: Revision(*number) },
         5 => ServerFrame::Error { code: *error, about: *number, text },
         6 => ServerFrame::Stale(*flag),
-        _ => ServerFrame::Close { code: *code, retry_after: span(0) },
+        7 => ServerFrame::Close { code: *code, retry_after: span(0) },
+        8 => ServerFrame::Room { number: *number, members },
+        9 => ServerFrame::RoomEvents { number: *number, members },
+        10 => ServerFrame::Crowd { number: *number, count: spans[0] as u32, sample: members },
+        _ => ServerFrame::Sessions(sessions),
     };
     check(&frame);
 }
@@ -113,7 +134,7 @@ pub(crate) fn client_parts() -> impl Strategy<Value = ClientParts> {
     let age = proptest::option::of(0..=INPUT_AGE_SECS);
     let mode = select(&Mode::ALL);
     let items = vec((number(), text()), 0..20);
-    (0..10u8, texts, number(), age, any::<[bool; 6]>(), mode, items).prop_map(
+    (0..14u8, texts, number(), age, any::<[bool; 6]>(), mode, items).prop_map(
         |(kind, texts, number, age, flags, mode, items)| ClientParts {
             kind,
             texts,
@@ -127,16 +148,11 @@ pub(crate) fn client_parts() -> impl Strategy<Value = ClientParts> {
 }
 
 pub(crate) fn server_parts() -> impl Strategy<Value = ServerParts> {
-    use ErrorCode::{BadRequest, BadUser, NoteTooLong, Other, TooManyWatches};
     let texts = (text(), text());
-    let choices = (
-        select(&Mode::ALL),
-        select(CloseCode::ALL),
-        select(&[BadRequest, BadUser, NoteTooLong, Other, TooManyWatches]),
-    );
+    let choices = (select(&Mode::ALL), select(CloseCode::ALL), select(&ErrorCode::ALL));
     let seen = proptest::option::of(any::<u64>());
     let entries = vec((number(), select(&State::ALL), number(), seen, text()), 0..20);
-    (0..8u8, texts, number(), any::<[u64; 4]>(), any::<bool>(), choices, entries).prop_map(
+    (0..12u8, texts, number(), any::<[u64; 4]>(), any::<bool>(), choices, entries).prop_map(
         |(kind, texts, number, spans, flag, (mode, code, error), entries)| ServerParts {
             kind,
             texts,

@@ -13,6 +13,7 @@ fn the_largest_snapshot_fits_a_frame() {
         state: State::Offline,
         version: Version(u32::MAX),
         seen_ago: Some(Span::from_millis(u64::MAX)),
+        coarse: true,
         note: &note,
     };
     let entries = vec![entry; WATCHES];

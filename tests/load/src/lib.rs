@@ -7,6 +7,7 @@
     reason = "a driver: it measures time, waits, and starts tasks and processes"
 )]
 
+pub mod client;
 pub mod core;
 pub mod report;
 pub mod server;

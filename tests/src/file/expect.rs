@@ -235,6 +235,19 @@ pub enum Expect {
         count: Option<u64>,
         members: Option<Vec<String>>,
     },
+    Roster {
+        conn: String,
+        room: String,
+        at: u64,
+        members: Option<Vec<(String, State)>>,
+        count: Option<u64>,
+    },
+    RosterFrames {
+        conn: String,
+        room: String,
+        count: Count,
+        between: Window,
+    },
     Leaks {
         client: String,
         at: u64,
@@ -278,6 +291,7 @@ const HEADS: &[&str] = &[
     "timers",
     "ago",
     "list",
+    "roster",
     "room",
     "leaks",
     "refused_start",
@@ -507,6 +521,28 @@ impl Expect {
                 online: fields.names("online")?,
                 count: fields.whole("count")?,
             },
+            "roster" => {
+                let conn = fields.need_text(head)?;
+                let room = fields.need_text("room")?;
+                match fields.take("frames") {
+                    Some(json) => Self::RosterFrames {
+                        conn,
+                        room,
+                        count: count(&json, "frames")?,
+                        between: between(fields)?,
+                    },
+                    None => Self::Roster {
+                        conn,
+                        room,
+                        at: fields.need_time("at")?,
+                        members: fields
+                            .take("members")
+                            .map(|it| user_states(&it, "members"))
+                            .transpose()?,
+                        count: fields.whole("count")?,
+                    },
+                }
+            }
             "room" => Self::Room {
                 room: fields.need_text(head)?,
                 at: fields.need_time("at")?,
@@ -528,16 +564,7 @@ impl Expect {
     fn parse_ask(fields: &mut Fields<'_>) -> Result<Self, FileError> {
         let ask = fields.need_text("ask")?;
         if let Some(json) = fields.take("changes") {
-            let JsonKind::Map(members) = &json.kind else {
-                return Err(FileError {
-                    line: json.line,
-                    text: "`changes` is an object: user to state".into(),
-                });
-            };
-            let changes = members
-                .iter()
-                .map(|it| Ok((it.key.clone(), state(&it.value, "changes")?)))
-                .collect::<Result<_, FileError>>()?;
+            let changes = user_states(&json, "changes")?;
             return Ok(Self::AskChanges { ask, changes, full: fields.flag("full")? });
         }
         let user = fields.need_text("user")?;
@@ -738,4 +765,13 @@ fn shown(json: &Json) -> Result<ShownState, FileError> {
 fn link_name(json: &Json) -> Result<String, FileError> {
     let known = LINKS.map(|(name, ())| (name, name));
     super::fields::choice(json, "is", &known).map(str::to_owned)
+}
+
+/// An object of users and their states.
+fn user_states(json: &Json, key: &str) -> Result<Vec<(String, State)>, FileError> {
+    let JsonKind::Map(members) = &json.kind else {
+        let text = format!("`{key}` is an object: user to state");
+        return Err(FileError { line: json.line, text });
+    };
+    members.iter().map(|it| Ok((it.key.clone(), state(&it.value, key)?))).collect()
 }

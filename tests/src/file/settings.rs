@@ -16,14 +16,6 @@ pub struct FileSettings {
     pub latency: u64,
     /// Whether renewals reach the store as thinly as shipped.
     pub thin: bool,
-    /// Whether who hides from everybody sees nobody.
-    pub reciprocal: bool,
-    /// Above how many members a room tells counts.
-    pub room_limit: Option<u64>,
-    /// Above how many watchers a user is told about at a bounded rate.
-    pub crowd_limit: Option<u64>,
-    /// That rate: once in so many ms.
-    pub crowd_every: Option<u64>,
     /// Kind `sdk`: whether the client's beats are answered.
     pub answers: bool,
 }
@@ -41,13 +33,10 @@ impl FileSettings {
                 tick: Span::ZERO,
                 idle_after: Span::from_secs(600),
                 warmup: None,
+                ..Settings::default()
             },
             latency: if kind == Kind::World { 50 } else { 0 },
             thin: false,
-            reciprocal: false,
-            room_limit: None,
-            crowd_limit: None,
-            crowd_every: None,
             answers: true,
         }
     }
@@ -60,15 +49,25 @@ impl FileSettings {
             settings.latency = ms;
         }
         settings.thin = fields.flag("thin")?.unwrap_or(false);
-        settings.reciprocal = fields.flag("reciprocal")?.unwrap_or(false);
-        settings.room_limit = fields.whole("room_limit")?;
-        settings.crowd_limit = fields.whole("crowd_limit")?;
-        settings.crowd_every = fields.time("crowd_every")?;
+        settings.audience(&mut fields)?;
         if kind == Kind::Sdk {
             settings.answers = fields.flag("answers")?.unwrap_or(true);
         }
         fields.finish()?;
         Ok(settings)
+    }
+
+    /// Who may see, and how many.
+    fn audience(&mut self, fields: &mut Fields<'_>) -> Result<(), FileError> {
+        let engine = &mut self.engine;
+        engine.reciprocal = fields.flag("reciprocal")?.unwrap_or(false);
+        let many = |it: Option<u64>, or: usize| it.map_or(or, |it| it as usize);
+        engine.room_limit = many(fields.whole("room_limit")?, engine.room_limit);
+        engine.crowd_limit = many(fields.whole("crowd_limit")?, engine.crowd_limit);
+        if let Some(ms) = fields.time("crowd_every")? {
+            engine.crowd_every = Span::from_millis(ms);
+        }
+        Ok(())
     }
 
     /// The engine's own periods, as in `refused_start` too.

@@ -58,6 +58,32 @@ fn look(
             }
             held(right && !seen.is_empty(), || format!("[{}]", seen.join(", ")))
         }
+        Expect::AskChanges { ask, changes, full } => {
+            let answer = log.asks.get(ask).and_then(|it| it.last());
+            let was_full = log.full_asks.get(ask).copied();
+            let right = answer.is_some_and(|answer| {
+                answer.len() == changes.len()
+                    && changes
+                        .iter()
+                        .all(|(user, state)| answer.get(user).is_some_and(|it| it.state == *state))
+            });
+            held(right && full.is_none_or(|it| was_full == Some(it)), || {
+                format!("{answer:?}, full: {was_full:?}")
+            })
+        }
+        Expect::RosterFrames { conn, room, count, between } => {
+            let frames = world.raw(conn).and_then(|it| it.roster(room));
+            let times = frames.map_or(&[][..], |it| &it.frames);
+            counted(times.iter().copied(), *count, *between)
+        }
+        Expect::List { list, online, count } => {
+            let listed = log.lists.get(list);
+            let right = listed.is_some_and(|listed| {
+                online.as_ref().is_none_or(|it| same_names(it, listed))
+                    && count.is_none_or(|it| it == listed.len() as u64)
+            });
+            held(right, || format!("{listed:?}"))
+        }
         Expect::Snapshot { watcher, nth, user, state, version } => {
             let snapshot =
                 log.snapshots.get(watcher).and_then(|it| it.get((*nth as usize).checked_sub(1)?));
@@ -182,7 +208,7 @@ fn look(
         Expect::Writes { user, count, between } => {
             counted(world.writes(user).into_iter(), *count, *between)
         }
-        Expect::AskChanges { .. } | Expect::Memory { .. } | Expect::List { .. } => {
+        Expect::Memory { .. } => {
             return Err(NotBuilt(format!("the expectation {}", words(stated))));
         }
         // Looked at in their time.
@@ -197,6 +223,7 @@ fn look(
         | Expect::Conns { .. }
         | Expect::Ago { .. }
         | Expect::Room { .. }
+        | Expect::Roster { .. }
         | Expect::Leaks { .. } => Ok(()),
     })
 }
@@ -206,6 +233,10 @@ fn time_words(times: &[u64]) -> String {
     let skipped = times.len().saturating_sub(20);
     let shown: Vec<String> = times[skipped..].iter().map(|&it| secs(it)).collect();
     format!("{}{}", if skipped > 0 { "…, " } else { "" }, shown.join(", "))
+}
+
+fn same_names(wanted: &[String], seen: &[String]) -> bool {
+    wanted.len() == seen.len() && wanted.iter().all(|it| seen.contains(it))
 }
 
 fn held(right: bool, seen: impl FnOnce() -> String) -> Result<(), Wrong> {

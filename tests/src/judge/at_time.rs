@@ -28,6 +28,7 @@ pub(super) fn times(expect: &Expect, scenario: &Scenario) -> Vec<u64> {
         | Expect::Conns { at, .. }
         | Expect::Ago { at, .. }
         | Expect::Room { at, .. }
+        | Expect::Roster { at, .. }
         | Expect::Leaks { at, .. } => vec![*at],
         Expect::Memory { from, to, .. } => vec![*from, *to],
         Expect::Timers { same_at, .. } => same_at.clone(),
@@ -101,6 +102,27 @@ pub(super) fn check(stated: &Stated, at: u64, world: &World<'_>) -> Result<Probe
             held(ago.is_some_and(|it| is.holds(it)), || {
                 or_none(ago, |it| format!("{} s ago", secs(it)))
             })
+        }
+        Expect::Room { room, count, members, .. } => {
+            let (many, named) = world.roster(room);
+            let right = count.is_none_or(|it| it == many as u64)
+                && members.as_ref().is_none_or(|it| {
+                    it.len() == named.len() && it.iter().all(|it| named.contains(it))
+                });
+            held(right, || format!("{many}: {named:?}"))
+        }
+        Expect::Roster { conn, room, members, count, .. } => {
+            let seen = world.raw(conn).and_then(|it| it.roster(room));
+            let right = match (members, seen) {
+                (Some(members), Some(seen)) => {
+                    members.len() == seen.members.len()
+                        && members.iter().all(|it| seen.members.get(&it.0) == Some(&it.1))
+                }
+                (Some(_), None) => false,
+                (None, _) => true,
+            };
+            let counted = seen.and_then(|it| it.count);
+            held(right && count.is_none_or(|it| counted == Some(it)), || format!("{seen:?}"))
         }
         Expect::Leaks { client, .. } => {
             let left = world.device(client)?.left_behind();

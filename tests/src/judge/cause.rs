@@ -44,6 +44,8 @@ fn names(expect: &Expect) -> Vec<&str> {
         | Expect::ConnOpenAt { conn: name, .. }
         | Expect::ConnRefused { conn: name, .. }
         | Expect::Answered { conn: name, .. }
+        | Expect::Roster { conn: name, .. }
+        | Expect::RosterFrames { conn: name, .. }
         | Expect::Outbox { who: name, .. }
         | Expect::Callbacks { client: name, .. }
         | Expect::Link { client: name, .. }

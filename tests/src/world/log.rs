@@ -96,6 +96,10 @@ pub struct Log {
     pub frames: BTreeMap<String, Vec<String>>,
     /// By the ask's name: one answer a read, each by user.
     pub asks: BTreeMap<String, Vec<BTreeMap<String, Asked>>>,
+    /// By the ask's name: whether the latest answer spoke of everybody.
+    pub full_asks: BTreeMap<String, bool>,
+    /// By the list's name.
+    pub lists: BTreeMap<String, Vec<String>>,
     /// Generations by (user, session), in the order they were given.
     pub generations: BTreeMap<(String, String), Vec<u64>>,
     /// When a session was heard, by (user, session).

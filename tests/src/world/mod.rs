@@ -18,6 +18,7 @@ mod viewer;
 
 use std::collections::BTreeMap;
 
+use greendot_engine::core::Mark;
 use greendot_engine::core::directory::SessionView;
 use greendot_protocol::Time;
 
@@ -26,7 +27,7 @@ pub use self::device::Device;
 pub use self::edges::{Bytes, Edge, Edges};
 pub use self::log::{Asked, Callback, DeviceLog, Log, ViewerEvent, ViewerSnapshot};
 pub use self::node::{HeldInRun, SimNode};
-pub use self::raw::Raw;
+pub use self::raw::{Raw, Roster};
 use self::rng::Rng;
 use self::trace::Trace;
 pub use self::viewer::Viewer;
@@ -98,7 +99,10 @@ pub struct World<'a> {
     nodes: Vec<SimNode>,
     /// None where a node works alone, with the directory in its own memory.
     store: Option<store::SimStore>,
-    asks: BTreeMap<u64, (usize, String)>,
+    /// The names of asks and lists that wait for their answers.
+    asks: BTreeMap<u64, String>,
+    /// The mark of the latest answer under each name.
+    marks: BTreeMap<String, Mark>,
     conns: Vec<Conn>,
     raws: BTreeMap<String, Raw>,
     viewers: BTreeMap<String, Viewer>,
@@ -129,6 +133,7 @@ impl<'a> World<'a> {
             nodes: Vec::new(),
             store: None,
             asks: BTreeMap::new(),
+            marks: BTreeMap::new(),
             conns: Vec::new(),
             raws: BTreeMap::new(),
             viewers: BTreeMap::new(),

@@ -285,6 +285,7 @@ impl World<'_> {
                     mode: hello.mode,
                 },
                 token_until: until.map(|it| Time::from_millis(it + ENGINE_ORIGIN)),
+                device: hello.device,
             },
         );
         let id = match taken {
@@ -376,7 +377,10 @@ impl World<'_> {
                     });
                 }
                 Output::Store { number, request } => self.ask_store(node, number, &request),
-                Output::Answer { ask, users } => self.answered(ask, &users),
+                Output::Answer { ask, full, mark, users } => {
+                    self.answered(ask, full, mark, &users);
+                }
+                Output::List { ask, users, .. } => self.listed(ask, &users),
                 _ => {}
             }
         }
@@ -482,6 +486,19 @@ impl World<'_> {
             .collect()
     }
 
+    /// Who is in a room, as everybody may see it: the count, and those who are named.
+    pub fn roster(&self, room: &str) -> (usize, Vec<String>) {
+        let limit = self.scenario.settings.engine.room_limit;
+        let roster = match &self.store {
+            Some(store) => store.twin.directory().roster(&room.into(), limit),
+            None => match self.nodes.iter().find_map(|it| it.engine.as_ref()) {
+                Some(engine) => engine.roster(room),
+                None => return (0, Vec::new()),
+            },
+        };
+        (roster.count, roster.members.iter().map(ToString::to_string).collect())
+    }
+
     /// Open connections of a user, over all nodes.
     pub fn open_conns(&self, user: &str) -> usize {
         self.conns.iter().filter(|it| it.server_open && it.user.as_deref() == Some(user)).count()
@@ -502,7 +519,8 @@ impl World<'_> {
             return held.max(seen.map(Self::from_store));
         }
         let engines = self.nodes.iter().filter_map(|it| it.engine.as_ref());
-        let seen = engines.filter_map(|it| it.read_public(user, |glimpse| glimpse.seen())).max();
+        let now = self.engine_now();
+        let seen = engines.filter_map(|it| it.read_public(now, user, |it| it.seen())).max();
         held.max(seen.map(Self::from_engine))
     }
 

@@ -1,7 +1,9 @@
 //! Scripted raw connections: they do what the script says, and beat.
 
-use greendot_protocol::binary::encode_client;
-use greendot_protocol::{Beat, ClientFrame, Hello};
+use std::collections::BTreeMap;
+
+use greendot_protocol::binary::{decode_server, encode_client};
+use greendot_protocol::{Beat, ClientFrame, Hello, ServerFrame, State};
 
 use super::conn::{Down, Up};
 use super::{ARRIVAL, Owner, Task, World};
@@ -20,12 +22,58 @@ pub struct Raw {
     pub(super) closed: Option<(u64, u16)>,
     /// Whether a welcome ever came.
     pub(super) welcomed: bool,
+    /// The rooms it has joined; their numbers are their places, from 1.
+    rooms: Vec<String>,
+    /// What it was told of them.
+    rosters: BTreeMap<String, Roster>,
+}
+
+/// What a connection was told of a room.
+#[derive(Clone, Debug, Default)]
+pub struct Roster {
+    /// Who is there, as shown; of a large room the sample.
+    pub members: BTreeMap<String, State>,
+    /// How many, if that was told.
+    pub count: Option<u64>,
+    /// When frames about it came, in ms.
+    pub frames: Vec<u64>,
 }
 
 impl Raw {
+    fn reads(&mut self, now: u64, bytes: &[u8]) {
+        let Ok(Some(frame)) = decode_server(bytes) else { return };
+        let (number, count, whole, members) = match frame {
+            ServerFrame::Room { number, members } => (number, None, true, members),
+            ServerFrame::RoomEvents { number, members } => (number, None, false, members),
+            ServerFrame::Crowd { number, count, sample } => {
+                (number, Some(u64::from(count)), true, sample)
+            }
+            _ => return,
+        };
+        let Some(room) = self.rooms.get((number as usize).wrapping_sub(1)) else { return };
+        let roster = self.rosters.entry(room.clone()).or_default();
+        roster.frames.push(now);
+        if whole {
+            roster.members.clear();
+            roster.count = count;
+        }
+        for it in members {
+            if it.state == State::Offline {
+                roster.members.remove(it.user);
+            } else {
+                roster.members.insert(it.user.to_owned(), it.state);
+            }
+        }
+    }
+
     /// When the connection's end arrived, with the code.
     pub fn closed(&self) -> Option<(u64, u16)> {
         self.closed
+    }
+
+    /// What it was told of a room.
+    pub fn roster(&self, room: &str) -> Option<&Roster> {
+        self.rosters.get(room)
     }
 
     /// Whether a welcome ever came.
@@ -60,6 +108,8 @@ impl World<'_> {
                 muted_until: 0,
                 closed: None,
                 welcomed: false,
+                rooms: Vec::new(),
+                rosters: BTreeMap::new(),
             },
         );
         self.raw_says(
@@ -94,6 +144,21 @@ impl World<'_> {
         self.at(at, ARRIVAL, Task::RawBeat(name.to_owned(), conn));
     }
 
+    pub(super) fn raw_goes(&mut self, name: &str, room: &str, join: bool) {
+        let Some(raw) = self.raws.get_mut(name).filter(|it| !it.vanished) else { return };
+        let place = raw.rooms.iter().position(|it| it == room).unwrap_or_else(|| {
+            raw.rooms.push(room.to_owned());
+            raw.rooms.len() - 1
+        });
+        if !join {
+            raw.rosters.remove(room);
+        }
+        let (conn, number) = (raw.conn, place as u32 + 1);
+        let frame =
+            if join { ClientFrame::Join { number, room } } else { ClientFrame::Leave { number } };
+        self.raw_says(conn, &frame);
+    }
+
     pub(super) fn raw_says(&mut self, conn: usize, frame: &ClientFrame<'_>) {
         let mut bytes = Vec::new();
         encode_client(frame, &mut bytes);
@@ -104,7 +169,10 @@ impl World<'_> {
         let now = self.now;
         let Some(raw) = self.raws.get_mut(name).filter(|it| it.conn == conn) else { return };
         match down {
-            Down::Frame(_) => raw.welcomed = true,
+            Down::Frame(bytes) => {
+                raw.welcomed = true;
+                raw.reads(now, bytes);
+            }
             Down::Failed => raw.closed = Some((now, super::conn::LOST)),
             Down::Closed(code) => {
                 raw.closed = Some((now, *code));

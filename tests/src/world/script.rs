@@ -19,7 +19,14 @@ impl World<'_> {
             }
             Verb::Unwatch { watcher, users } => self.viewer_unwatches(watcher, users),
             Verb::Hangup { watcher } => self.viewer_hangs_up(watcher),
-            Verb::Ask { since: None, repeat, .. } => self.ask_again(index, *repeat),
+            Verb::Ask { repeat, .. } => self.ask_again(index, *repeat),
+            Verb::List { watcher, name } => self.viewer_lists(watcher, name),
+            Verb::Room { who, room, join } if self.raws.contains_key(who) => {
+                self.raw_goes(who, room, *join);
+            }
+            Verb::Block { user, viewer, blocked } => {
+                self.on_engine(|engine, now| engine.set_block(now, user, viewer, *blocked));
+            }
             Verb::Stall { watcher, stalled } => self.viewer_stalls(watcher, *stalled),
             Verb::Connect { user, session, conn, node, passive, idle, beats, fails } => {
                 let node = self.node_or_first(node.as_deref());

@@ -1,8 +1,9 @@
 //! Watchers: raw viewers with healthy connections.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use greendot_engine::core::Answer;
+use greendot_engine::core::{Answer, Mark};
 use greendot_protocol::binary::decode_server;
 use greendot_protocol::{Beat, ClientFrame, Hello, ServerFrame, State, WatchItem};
 
@@ -162,18 +163,19 @@ impl World<'_> {
     /// One read of the ask of this step, and the next one later if it is repeated.
     pub(super) fn ask_again(&mut self, step: usize, left: u64) {
         let scenario = self.scenario;
-        let Verb::Ask { watcher, users, name, every, .. } = &scenario.steps[step].verb else {
+        let Verb::Ask { watcher, users, name, since, every, .. } = &scenario.steps[step].verb
+        else {
             return;
         };
-        let conn = self.viewers.get(watcher).and_then(|it| it.conn);
-        let node = conn.map_or_else(|| self.node_or_first(None), |it| self.conns[it].node);
+        let node = self.node_of_viewer(watcher);
         self.order += 1;
         let ask = self.order;
-        self.asks.insert(ask, (step, name.clone()));
+        self.asks.insert(ask, name.clone());
+        let since = since.as_ref().and_then(|it| self.marks.get(it).cloned());
         let now = self.engine_now();
         let users: Vec<&str> = users.iter().map(String::as_str).collect();
         if let Some(engine) = self.nodes[node].engine.as_mut() {
-            engine.ask(now, ask, watcher, &users);
+            engine.ask(now, ask, watcher, &users, since);
         }
         self.pump(node);
         if left > 1 {
@@ -182,9 +184,36 @@ impl World<'_> {
         }
     }
 
+    /// The node that a viewer is connected to, or the first that stands.
+    fn node_of_viewer(&self, watcher: &str) -> usize {
+        let conn = self.viewers.get(watcher).and_then(|it| it.conn);
+        conn.map_or_else(|| self.node_or_first(None), |it| self.conns[it].node)
+    }
+
+    pub(super) fn viewer_lists(&mut self, watcher: &str, name: &str) {
+        let node = self.node_of_viewer(watcher);
+        self.order += 1;
+        let ask = self.order;
+        self.asks.insert(ask, name.to_owned());
+        let now = self.engine_now();
+        if let Some(engine) = self.nodes[node].engine.as_mut() {
+            engine.list(now, ask, watcher);
+        }
+        self.pump(node);
+    }
+
+    /// A list has been answered.
+    pub(super) fn listed(&mut self, ask: u64, users: &[Arc<str>]) {
+        let Some(name) = self.asks.remove(&ask) else { return };
+        self.note(|| format!("list {name}: {users:?}"));
+        let users = users.iter().map(ToString::to_string).collect();
+        self.log.lists.insert(name, users);
+    }
+
     /// An ask has been answered.
-    pub(super) fn answered(&mut self, ask: u64, users: &[Answer]) {
-        let Some((_, name)) = self.asks.remove(&ask) else { return };
+    pub(super) fn answered(&mut self, ask: u64, full: bool, mark: Mark, users: &[Answer]) {
+        let Some(name) = self.asks.remove(&ask) else { return };
+        self.marks.insert(name.clone(), mark);
         let answer: BTreeMap<String, Asked> = users
             .iter()
             .map(|it| {
@@ -197,6 +226,7 @@ impl World<'_> {
                 (it.user.to_string(), asked)
             })
             .collect();
+        self.log.full_asks.insert(name.clone(), full);
         self.note(|| {
             let users: Vec<String> =
                 answer.iter().map(|(user, it)| format!("{user} is {it}")).collect();

@@ -82,6 +82,7 @@ impl Options {
             tick: self.tick.unwrap_or(default.tick),
             idle_after: self.idle_after.unwrap_or(default.idle_after),
             warmup: self.warmup.or(default.warmup),
+            ..default
         }
     }
 

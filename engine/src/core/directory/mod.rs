@@ -4,11 +4,15 @@
 //! idle or ended, and answers with what changed. Every rule about a user's state is here, once.
 
 mod face;
+mod outlook;
 mod record;
+mod rooms;
 mod sessions;
 mod users;
 
 pub use face::Face;
+pub use outlook::{Bar, Outlook, Screen};
 pub use record::Record;
+pub use rooms::Roster;
 pub use sessions::{Connected, Joining, SessionId, SessionView};
 pub use users::{Change, Directory, UserId};

@@ -1,6 +1,8 @@
 //! Sessions as the directory knows them.
 
-use greendot_protocol::{Mode, ModeChoice, Revision};
+use std::sync::Arc;
+
+use greendot_protocol::{Mode, ModeChoice, Revision, Time};
 
 use super::{Change, UserId};
 use crate::core::slab::Id;
@@ -22,6 +24,8 @@ pub struct Joining<'a> {
     pub idle: Option<bool>,
     /// The mode, chosen afresh or repeated.
     pub mode: Option<ModeChoice>,
+    /// What the person may call the device; empty: as it was called before.
+    pub device: &'a str,
     /// The generation to go on in, for a session that is registered again; none: a new one.
     pub generation: Option<u64>,
 }
@@ -58,6 +62,10 @@ pub struct SessionView {
     pub idle: bool,
     /// Whether it is passive.
     pub passive: bool,
+    /// What the person may call the device; may be empty.
+    pub device: Box<str>,
+    /// When it began, to the second.
+    pub since: Time,
 }
 
 /// A row of the directory's table.
@@ -71,16 +79,48 @@ pub(super) struct Session {
     pub(super) idle: bool,
     pub(super) passive: bool,
     pub(super) lingering: bool,
+    /// When it began, in seconds.
+    since: u32,
+}
+
+/// What few sessions have.
+#[derive(Debug, Default)]
+pub(super) struct Extra {
+    /// The rooms it is in.
+    pub(super) rooms: Vec<Arc<str>>,
+    /// What the person may call the device; may be empty.
+    pub(super) device: Box<str>,
 }
 
 impl Session {
-    pub(super) fn view(&self) -> SessionView {
+    pub(super) fn new(
+        user: UserId,
+        next: Option<SessionId>,
+        now: Time,
+        generation: u64,
+        joining: &Joining<'_>,
+    ) -> Self {
+        Self {
+            user,
+            next,
+            name: joining.session.into(),
+            generation,
+            idle: joining.idle.unwrap_or(false),
+            passive: joining.passive,
+            lingering: false,
+            since: u32::try_from(now.as_millis() / 1000).unwrap_or(u32::MAX),
+        }
+    }
+
+    pub(super) fn view(&self, extra: Option<&Extra>) -> SessionView {
         SessionView {
             session: self.name.clone(),
             generation: self.generation,
             lingering: self.lingering,
             idle: self.idle,
             passive: self.passive,
+            device: extra.map(|it| it.device.clone()).unwrap_or_default(),
+            since: Time::from_millis(u64::from(self.since) * 1000),
         }
     }
 }

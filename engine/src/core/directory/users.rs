@@ -7,8 +7,11 @@ use foldhash::quality::SeedableRandomState;
 use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, State, Time};
 
 use super::face::Tally;
-use super::sessions::Session;
-use super::{Connected, Face, Joining, Record, SessionId, SessionView};
+use super::outlook::Outlooks;
+use super::rooms::Rooms;
+use super::sessions::{Extra, Session};
+use super::{Connected, Face, Joining, Outlook, Record, Roster, SessionId, SessionView};
+use crate::core::gate::LastSeen;
 use crate::core::slab::{Id, Slab};
 
 /// A user's place in the directory; it never changes within an epoch.
@@ -38,6 +41,12 @@ pub struct Directory {
     names: HashMap<Arc<str>, UserId, SeedableRandomState>,
     users: Vec<User>,
     sessions: Slab<Session>,
+    /// What few sessions have.
+    extras: HashMap<SessionId, Extra, foldhash::quality::FixedState>,
+    outlooks: Outlooks,
+    rooms: Rooms,
+    /// Users whose sessions have changed; kept only while somebody wants to know.
+    followed: Option<Vec<UserId>>,
     /// The highest generation given: each connect gets a higher one.
     generation: u64,
 }
@@ -66,6 +75,10 @@ impl Directory {
             )),
             users: Vec::new(),
             sessions: Slab::default(),
+            extras: HashMap::default(),
+            outlooks: Outlooks::new(seed),
+            rooms: Rooms::new(seed),
+            followed: None,
             generation,
         }
     }
@@ -133,7 +146,7 @@ impl Directory {
 
     /// How the session stands, while it is there.
     pub fn view(&self, session: SessionId) -> Option<SessionView> {
-        self.sessions.get(session.0).map(Session::view)
+        self.sessions.get(session.0).map(|it| it.view(self.extras.get(&session)))
     }
 
     /// Takes the generation that the shared store gave.
@@ -152,7 +165,7 @@ impl Directory {
 
     /// The user's sessions, in no order that means anything.
     pub fn views(&self, user: UserId) -> Vec<SessionView> {
-        self.sessions_of(user).map(|(_, it)| it.view()).collect()
+        self.sessions_of(user).map(|(id, it)| it.view(self.extras.get(&id))).collect()
     }
 
     /// A session connects, or connects again (rules 3, 4, 5).
@@ -166,25 +179,22 @@ impl Directory {
                 let row = self.sessions.get_mut(id.0).expect("found above");
                 row.generation = generation;
                 row.lingering = false;
-                row.passive = joining.passive;
                 row.idle = joining.idle.unwrap_or(row.idle);
+                self.set_passive(id, joining.passive);
                 id
             }
             None => {
                 let next = self.user(user).first;
-                let id = SessionId(self.sessions.insert(Session {
-                    user,
-                    next,
-                    name: joining.session.into(),
-                    generation,
-                    idle: joining.idle.unwrap_or(false),
-                    passive: joining.passive,
-                    lingering: false,
-                }));
+                let row = Session::new(user, next, now, generation, joining);
+                let id = SessionId(self.sessions.insert(row));
                 self.user_mut(user).first = Some(id);
                 id
             }
         };
+        if !joining.device.is_empty() {
+            self.extras.entry(session).or_default().device = joining.device.into();
+        }
+        self.sessions_changed(user);
         let change = self.settle(user);
         let (mode, revision) = self.mode(user);
         Connected { user, session, generation, change, mode, revision, mode_changed }
@@ -194,6 +204,8 @@ impl Directory {
     pub fn linger(&mut self, session: SessionId) {
         if let Some(row) = self.sessions.get_mut(session.0) {
             row.lingering = true;
+            let user = row.user;
+            self.sessions_changed(user);
         }
     }
 
@@ -201,6 +213,31 @@ impl Directory {
     pub fn revive(&mut self, session: SessionId) {
         if let Some(row) = self.sessions.get_mut(session.0) {
             row.lingering = false;
+            let user = row.user;
+            self.sessions_changed(user);
+        }
+    }
+
+    /// Whether it is noted from now on whose sessions change.
+    pub(crate) fn follow_sessions(&mut self, follow: bool) {
+        if !follow {
+            self.followed = None;
+        } else if self.followed.is_none() {
+            self.followed = Some(Vec::new());
+        }
+    }
+
+    /// Users whose sessions have changed since the last call.
+    pub(crate) fn take_followed(&mut self) -> Vec<UserId> {
+        let mut users = self.followed.as_mut().map(std::mem::take).unwrap_or_default();
+        users.sort_unstable();
+        users.dedup();
+        users
+    }
+
+    fn sessions_changed(&mut self, user: UserId) {
+        if let Some(followed) = self.followed.as_mut() {
+            followed.push(user);
         }
     }
 
@@ -212,6 +249,7 @@ impl Directory {
         }
         row.idle = idle;
         let user = row.user;
+        self.sessions_changed(user);
         self.settle(user)
     }
 
@@ -230,11 +268,83 @@ impl Directory {
 
     fn take_out(&mut self, session: SessionId, heard: Time) -> Option<UserId> {
         let row = self.sessions.remove(session.0)?;
+        self.sessions_changed(row.user);
         self.unlink(row.user, session, row.next);
+        let extra = self.extras.remove(&session).unwrap_or_default();
         if !row.passive {
             self.hear(row.user, heard);
+            for room in &extra.rooms {
+                self.rooms.exit(room, row.user);
+            }
         }
         Some(row.user)
+    }
+
+    /// A session that connects anew may count for its user, or no more.
+    fn set_passive(&mut self, session: SessionId, passive: bool) {
+        let Some(row) = self.sessions.get_mut(session.0) else { return };
+        if std::mem::replace(&mut row.passive, passive) == passive {
+            return;
+        }
+        let user = row.user;
+        let rooms = self.rooms_of(session).to_vec();
+        let present = self.user(user).record.public.is_present();
+        for room in &rooms {
+            if passive {
+                self.rooms.exit(room, user);
+            } else {
+                self.rooms.enter(room, user, present);
+            }
+        }
+    }
+
+    /// The session goes into a room; false if it is there already. A passive one is not seen there.
+    pub fn join(&mut self, session: SessionId, room: &Arc<str>) -> bool {
+        let Some(row) = self.sessions.get(session.0) else { return false };
+        let rooms = &mut self.extras.entry(session).or_default().rooms;
+        if rooms.contains(room) {
+            return false;
+        }
+        rooms.push(Arc::clone(room));
+        let (user, passive) = (row.user, row.passive);
+        if !passive {
+            let present = self.user(user).record.public.is_present();
+            self.rooms.enter(room, user, present);
+        }
+        true
+    }
+
+    /// The session leaves a room; false if it is not there.
+    pub fn leave(&mut self, session: SessionId, room: &str) -> bool {
+        let Some(row) = self.sessions.get(session.0) else { return false };
+        let Some(extra) = self.extras.get_mut(&session) else { return false };
+        let Some(place) = extra.rooms.iter().position(|it| **it == *room) else { return false };
+        let room = extra.rooms.swap_remove(place);
+        let (user, passive) = (row.user, row.passive);
+        if !passive {
+            self.rooms.exit(&room, user);
+        }
+        true
+    }
+
+    /// The rooms that a session is in.
+    pub fn rooms_of(&self, session: SessionId) -> &[Arc<str>] {
+        self.extras.get(&session).map_or(&[], |it| &it.rooms)
+    }
+
+    /// How many rooms anybody is in.
+    pub fn room_count(&self) -> usize {
+        self.rooms.len()
+    }
+
+    /// Who is in a room; up to `limit` users are named, of more only some.
+    pub fn roster(&self, room: &Arc<str>, limit: usize) -> Roster {
+        self.rooms.roster(room, limit, |user| self.name(user))
+    }
+
+    /// Rooms whose roster has changed since the last call.
+    pub(crate) fn take_touched_rooms(&mut self) -> Vec<Arc<str>> {
+        self.rooms.take_touched()
     }
 
     /// The user's own choice; `None` if nothing was chosen anew.
@@ -258,6 +368,58 @@ impl Directory {
         let change =
             Change { public: record.public.note_changed(), own: record.own.note_changed() };
         (id, change)
+    }
+
+    /// How exactly others may see when the user was there last; true if that is new.
+    pub fn set_last_seen(&mut self, user: &str, wish: LastSeen) -> (UserId, bool) {
+        let id = self.intern(user);
+        let record = &mut self.user_mut(id).record;
+        let new = std::mem::replace(&mut record.wish, wish) != wish;
+        record.wishes += u32::from(new);
+        (id, new)
+    }
+
+    /// What stands between a viewer and others.
+    pub fn outlook(&self, viewer: &str) -> &Arc<Outlook> {
+        self.outlooks.of(viewer)
+    }
+
+    /// The number of a viewer's outlook: it rises with each change.
+    pub fn outlook_number(&self, viewer: &str) -> u64 {
+        self.outlooks.number_of(viewer)
+    }
+
+    /// Whether the user hides from everybody.
+    pub fn hides(&self, user: &str) -> bool {
+        self.find(user).is_some_and(|it| self.user(it).mode == Mode::Invisible)
+    }
+
+    /// Users whom others see present, at most so many, in no order that means anything.
+    pub fn present(&self, at_most: usize) -> Vec<UserId> {
+        let ids = (0..self.users.len()).map(|it| UserId(it as u32));
+        ids.filter(|it| self.user(*it).record.public.is_present()).take(at_most).collect()
+    }
+
+    /// The user hides from the viewer, or shows itself again. The viewer's new outlook, if that
+    /// changes anything. Nobody can hide from itself.
+    pub fn set_block(
+        &mut self,
+        now: Time,
+        user: &str,
+        viewer: &str,
+        blocked: bool,
+    ) -> Option<Arc<Outlook>> {
+        if user == viewer {
+            return None;
+        }
+        let unheard = Record::default();
+        let record = self.names.get(user).map_or(&unheard, |id| &self.users[id.0 as usize].record);
+        self.outlooks.set(now, user, viewer, record, blocked)
+    }
+
+    /// The same for a block of an epoch before this one.
+    pub fn restore_block(&mut self, user: &str, viewer: &str) -> Option<Arc<Outlook>> {
+        self.outlooks.restore(user, viewer)
     }
 
     /// Marks the account as revoked: no session of it connects until it is reinstated. Ending
@@ -376,7 +538,23 @@ impl Directory {
             own: record.own.turn(tally.own(user.mode)),
         };
         record.heard |= record.public.state != State::Offline;
+        if change.public {
+            self.show_in_rooms(id);
+        }
         change
+    }
+
+    /// The user's public face has turned: in rooms it is seen, or is not.
+    fn show_in_rooms(&mut self, id: UserId) {
+        let present = self.user(id).record.public.is_present();
+        let rooms: Vec<Arc<str>> = self
+            .sessions_of(id)
+            .filter(|(_, it)| !it.passive)
+            .flat_map(|(id, _)| self.rooms_of(id).iter().cloned())
+            .collect();
+        for room in rooms {
+            self.rooms.show(&room, id, present);
+        }
     }
 }
 

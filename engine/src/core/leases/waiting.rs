@@ -23,6 +23,8 @@ impl Waiting {
     /// The driver has been told that something waits.
     pub(crate) const TOLD: Self = Self(WAITING << 6);
 
+    /// The user's own sessions have changed, and it wants to know.
+    pub(crate) const SESSIONS: Self = Self(WAITING << 7);
     const ALL: u32 = !(WAITING - 1);
 
     pub(crate) fn has(self, what: Self) -> bool {

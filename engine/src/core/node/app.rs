@@ -1,17 +1,11 @@
 //! What the application asks of a node.
 
-use std::sync::Arc;
-
 use greendot_protocol::limits::NOTE_BYTES;
 use greendot_protocol::{CloseCode, Mode, Time};
 
-use super::output::Answer;
-use super::shared::{Shared, Then};
-use super::{ConnId, Ending, Node, Output};
-use crate::core::directory::{Record, UserId};
-use crate::core::gate::{Glimpse, Sight};
+use super::{ConnId, Ending, Node};
+use crate::core::directory::UserId;
 use crate::core::leases::Waiting;
-use crate::store::{Report, Request};
 
 /// A connect or a wish that was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +38,7 @@ impl Node {
         if let Some(change) = change {
             self.publish(now, id, change);
             self.tell_mode(id, None);
+            self.look_again(now, user);
         }
     }
 
@@ -99,79 +94,6 @@ impl Node {
             return self.share_revoke(now, &user.into(), false);
         }
         self.directory.reinstate(user);
-    }
-
-    /// One look at some users, as `viewer` may see them; [`Output::Answer`] brings it under the
-    /// number `ask`. With a shared store, the store is asked.
-    pub fn ask(&mut self, now: Time, ask: u64, viewer: &str, users: &[&str]) {
-        let users: Vec<Arc<str>> = users.iter().map(|&it| it.into()).collect();
-        if self.shared.as_ref().is_some_and(|it| !it.is_lost()) {
-            let then = Then::Asked { ask, viewer: viewer.into(), users: users.clone() };
-            self.submit(now, Request::Read { users }, then);
-            return;
-        }
-        let answers = users
-            .iter()
-            .map(|user| self.read(viewer, user, |glimpse| Answer::new(user, &glimpse)))
-            .collect();
-        self.outputs.push_back(Output::Answer { ask, users: answers });
-    }
-
-    /// The store has answered an ask at `said`, or cannot: then users are as far as this node knows
-    /// them.
-    pub(super) fn answer_ask(
-        &mut self,
-        said: Time,
-        ask: u64,
-        viewer: &str,
-        users: &[Arc<str>],
-        reports: &[Report],
-    ) {
-        let warming = self.watches.is_warming();
-        let lost = self.shared.as_ref().is_some_and(Shared::is_lost);
-        let answers = users
-            .iter()
-            .map(|user| {
-                let sight = if *viewer == **user { Sight::Own } else { Sight::Public };
-                if lost {
-                    return self.read(viewer, user, |glimpse| Answer::new(user, &glimpse));
-                }
-                match reports.iter().find(|it| it.user == *user) {
-                    Some(report) => {
-                        let record = Record::of(said, report);
-                        Answer::new(user, &Glimpse::of(&record, sight, warming))
-                    }
-                    None => Answer::new(user, &Glimpse::of_nobody(warming)),
-                }
-            })
-            .collect();
-        self.outputs.push_back(Output::Answer { ask, users: answers });
-    }
-
-    /// One look at a user, as `viewer` may see it and as far as this node knows: with a shared
-    /// store, users whom nobody here watches are unknown.
-    pub fn read<R>(&self, viewer: &str, user: &str, with: impl FnOnce(Glimpse<'_>) -> R) -> R {
-        let warming = self.watches.is_warming();
-        let sight = if viewer == user { Sight::Own } else { Sight::Public };
-        if self.shared.is_some() {
-            let record = self.watches.record(user);
-            let glimpse =
-                record.map_or_else(Glimpse::unknown, |it| Glimpse::of(it, sight, warming));
-            return with(glimpse);
-        }
-        match self.directory.find(user) {
-            Some(id) => with(Glimpse::of(self.directory.record(id), sight, warming)),
-            None => with(Glimpse::of_nobody(warming)),
-        }
-    }
-
-    /// One look at a user, as everybody may see it.
-    pub fn read_public<R>(&self, user: &str, with: impl FnOnce(Glimpse<'_>) -> R) -> R {
-        let warming = self.watches.is_warming();
-        match self.directory.find(user) {
-            Some(id) => with(Glimpse::of(self.directory.record(id), Sight::Public, warming)),
-            None => with(Glimpse::of_nobody(warming)),
-        }
     }
 
     /// Tells the user's connections the mode, but for the one that knows.

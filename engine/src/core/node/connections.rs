@@ -1,6 +1,6 @@
 //! Connections: how they open, take over, and end.
 
-use greendot_protocol::limits::SESSION_BYTES;
+use greendot_protocol::limits::{DEVICE_BYTES, SESSION_BYTES};
 use greendot_protocol::{CloseCode, Mode, ModeChoice, Revision, Span, Time};
 
 use super::{ConnId, Ending, Node, Output, Refusal};
@@ -25,6 +25,8 @@ pub struct Connect<'a> {
     pub report: SelfReport,
     /// When the token ends, if it does.
     pub token_until: Option<Time>,
+    /// What the person may call the device; may be empty.
+    pub device: &'a str,
 }
 
 /// What a client says of itself in its hello.
@@ -63,11 +65,15 @@ impl Node {
                 return Err(Refusal::new(CloseCode::Full));
             }
         }
-        if let Some(user) = known.filter(|_| self.shared.is_some())
-            && self.directory.ids_of(user).next().is_none()
-        {
-            // Since its last session left, nobody has told this node what the user chose.
-            self.directory.adopt_mode(user, Mode::Auto, Revision(0));
+        let mut mode = connect.report.mode;
+        if let Some(user) = known.filter(|_| self.shared.is_some()) {
+            if self.directory.ids_of(user).next().is_none() {
+                // Since its last session left, nobody has told this node what the user chose.
+                self.directory.adopt_mode(user, Mode::Auto, Revision(0));
+            } else {
+                // What is repeated the store weighs; the others here know what it said last.
+                mode = mode.filter(|it| it.fresh);
+            }
         }
         let connected = self.directory.connect(
             now,
@@ -77,6 +83,7 @@ impl Node {
                 passive: connect.passive,
                 idle: connect.report.idle,
                 mode: connect.report.mode,
+                device: cut(connect.device),
                 generation: None,
             },
         );
@@ -104,9 +111,9 @@ impl Node {
             self.seat_connects(now, conn, report.idle, report.mode);
         }
         self.publish(now, connected.user, connected.change);
-        if connected.mode_changed && self.shared.is_none() {
-            // The shared store weighs it, and says so.
+        if connected.mode_changed {
             self.tell_mode(connected.user, Some(conn));
+            self.look_again(now, connect.user);
         }
         Ok(conn)
     }
@@ -127,6 +134,8 @@ impl Node {
             self.errors.remove(&conn);
         }
         self.tokens.remove(conn);
+        self.wishes.forget(conn);
+        self.disown(now, conn);
         if let Some(viewer) = self.viewer_of(conn) {
             self.watches.close(viewer);
             self.unload(now);
@@ -140,6 +149,18 @@ impl Node {
         self.watches.viewer_at(self.leases.viewer(conn)?, conn)
     }
 
+    /// The connection ends, and its session lingers for so long.
+    pub(super) fn leave_for(&mut self, now: Time, conn: ConnId, lasts: Span) {
+        if !self.release_conn(now, conn) {
+            return;
+        }
+        let Some(session) = self.session_of(conn) else { return };
+        self.leases.linger(conn, now + lasts);
+        self.directory.linger(session);
+        self.tell_own_sessions();
+        self.seat_lingers(now, conn);
+    }
+
     /// The session lingers from now on: until grace is over or its lease runs out.
     pub(super) fn linger(&mut self, now: Time, conn: ConnId) {
         let Some(standing) = self.leases.get(conn) else { return };
@@ -148,6 +169,7 @@ impl Node {
         // Of `closing` and the end of its connection the first counts.
         self.leases.linger(conn, (now + self.settings.grace).min(standing.deadline));
         self.directory.linger(session);
+        self.tell_own_sessions();
         self.seat_lingers(now, conn);
     }
 
@@ -229,4 +251,9 @@ impl Node {
             self.outputs.push_back(Output::Ready(conn));
         }
     }
+}
+
+/// A device label, cut to what is allowed.
+fn cut(device: &str) -> &str {
+    &device[..device.floor_char_boundary(DEVICE_BYTES)]
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use greendot_protocol::limits::{NOTE_BYTES, USER_BYTES, WATCHES};
 use greendot_protocol::{Beat, ClientFrame, CloseCode, ErrorCode, Span, Time, WatchItem};
 
+use super::rooms::known;
 use super::{ConnId, Ending, Node};
-use crate::core::gate::Sight;
+use crate::core::gate::Fineness;
 use crate::core::leases::{Idle, Touch, Waiting};
+use crate::core::watches::ViewerId;
 
 /// Errors that wait for one connection; a client that causes more without reading them is closed.
 const ERRORS_WAITING: usize = 64;
@@ -69,6 +71,10 @@ impl Node {
             }
             ClientFrame::Closing => self.linger(now, conn),
             ClientFrame::Bye => self.end(now, conn, Ending::Bye),
+            ClientFrame::Join { number, room } => self.on_join(now, conn, *number, room),
+            ClientFrame::Own(on) => self.on_own(now, conn, *on),
+            ClientFrame::End { session } => self.on_end(now, conn, session),
+            ClientFrame::Leave { number } => self.on_leave(now, conn, *number),
             // A later version's frame, passed over; it was a sign of life all the same.
             _ => {}
         }
@@ -112,6 +118,7 @@ impl Node {
         let Some(session) = self.session_of(conn) else { return };
         if self.leases.revive(conn) {
             self.directory.revive(session);
+            self.tell_own_sessions();
             self.seat_revives(now, conn);
         }
     }
@@ -140,7 +147,7 @@ impl Node {
         }
     }
 
-    fn name_of(&self, conn: ConnId) -> Option<Arc<str>> {
+    pub(super) fn name_of(&self, conn: ConnId) -> Option<Arc<str>> {
         self.user_of(conn).map(|user| Arc::clone(self.directory.name(user)))
     }
 
@@ -150,12 +157,7 @@ impl Node {
             self.complain(now, conn, ErrorCode::BadRequest, 0, text.into());
             return;
         }
-        let Some(name) = self.name_of(conn) else { return };
-        let viewer = self.viewer_of(conn).unwrap_or_else(|| {
-            let viewer = self.watches.open(conn);
-            self.leases.set_viewer(conn, viewer.slot());
-            viewer
-        });
+        let Some((viewer, name)) = self.open_viewer(now, conn) else { return };
         if self.watches.requests_of(viewer) >= REQUESTS_WAITING
             || self.watches.waiting(viewer) + users.len() > ENTRIES_WAITING
         {
@@ -187,27 +189,46 @@ impl Node {
                 }
                 continue;
             }
-            let sight = if *item.user == *name { Sight::Own } else { Sight::Public };
             let (directory, alone) = (&self.directory, self.shared.is_none());
-            let new = self.watches.watch(viewer, item.number, item.user, sight, || {
-                // A shared store is asked; alone, the directory is right here.
-                alone.then(|| {
-                    let user = directory.find(item.user);
-                    user.map(|user| directory.record(user).clone()).unwrap_or_default()
-                })
-            });
-            fresh.extend(new);
+            let grant = self.audience.is_none().then_some(Fineness::Live);
+            let record = || known(directory, alone, item.user);
+            let begun = self.watches.watch(viewer, item.number, item.user, grant, record);
+            let Some(begun) = begun else { continue };
+            fresh.extend(begun.load);
+            if let Some(audience) = self.audience.as_mut().filter(|_| *item.user != *name) {
+                let known = audience.attach(now, &name, &item.user.into(), begun.watch);
+                if let Some(fineness) = known {
+                    self.watches.grant(now, begun.watch, fineness);
+                }
+            }
         }
         self.unload(now);
+        self.ask_audience(now);
         if self.shared.is_some() && !fresh.is_empty() {
             self.load(now, fresh);
         }
         self.wake(conn);
     }
 
+    /// The viewer that a connection is, from its first wish on, and its user.
+    pub(super) fn open_viewer(&mut self, now: Time, conn: ConnId) -> Option<(ViewerId, Arc<str>)> {
+        let name = self.name_of(conn)?;
+        if let Some(viewer) = self.viewer_of(conn) {
+            return Some((viewer, name));
+        }
+        let outlook = self.shared.is_none().then(|| Arc::clone(self.directory.outlook(&name)));
+        let hides = self.hides(&name);
+        let (viewer, fresh) = self.watches.open(conn, &name, hides, outlook);
+        self.leases.set_viewer(conn, viewer.slot());
+        if fresh && self.shared.is_some() {
+            self.look(now, vec![Arc::clone(&name)]);
+        }
+        Some((viewer, name))
+    }
+
     /// Something was not done; the connection goes on, unless its client never reads. Returns
     /// whether it does.
-    fn complain(
+    pub(super) fn complain(
         &mut self,
         now: Time,
         conn: ConnId,

@@ -3,7 +3,7 @@
 use greendot_protocol::{Mode, Time};
 
 use super::{ConnId, Node};
-use crate::core::directory::SessionView;
+use crate::core::directory::{Roster, SessionView};
 
 /// How much a node holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +20,25 @@ pub struct NodeCounts {
     pub watches: usize,
     /// Connections that watch.
     pub viewers: usize,
+    /// Users whose connections watch.
+    pub onlookers: usize,
+    /// Looks that wait for the application's word.
+    pub looks: usize,
+    /// Connections that look into rooms, once for each room.
+    pub seats: usize,
+    /// Joins that wait for the application's word.
+    pub joins: usize,
+    /// Connections that are told of their user's own sessions.
+    pub owners: usize,
+}
+
+/// How the application's answers on who may see whom fare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AudienceCounts {
+    /// Pairs of which an answer is kept or awaited.
+    pub pairs: usize,
+    /// Answers that failed, came late, or were missing.
+    pub failures: u64,
 }
 
 /// A session that a node holds.
@@ -45,7 +64,20 @@ impl Node {
             watched: self.watches.subject_count(),
             watches: self.watches.watch_count(),
             viewers: self.watches.viewer_count(),
+            onlookers: self.watches.onlooker_count(),
+            looks: self.reads.len(),
+            seats: self.watches.seat_count(),
+            joins: self.wishes.len(),
+            owners: self.owners.len(),
         }
+    }
+
+    /// How the application's answers on who may see whom fare.
+    pub fn audience_counts(&self) -> AudienceCounts {
+        self.audience.as_ref().map_or_else(AudienceCounts::default, |it| AudienceCounts {
+            pairs: it.len(),
+            failures: it.failures(),
+        })
     }
 
     /// The sessions of a user.
@@ -67,6 +99,11 @@ impl Node {
                 }
             })
             .collect()
+    }
+
+    /// Who is in a room, as everybody may see it; named are no more than the room's limit.
+    pub fn roster(&self, room: &str) -> Roster {
+        self.directory.roster(&room.into(), self.settings.room_limit)
     }
 
     /// The user's mode.

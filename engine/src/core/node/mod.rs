@@ -9,10 +9,15 @@
 //! [`Node::handle_timeout`] no later than [`Node::deadline`]. `now` never runs back.
 
 mod app;
+mod audience;
 mod connections;
 mod frames;
 mod inspect;
 mod output;
+mod own;
+mod polls;
+mod reads;
+mod rooms;
 mod shared;
 mod sweep;
 mod tokens;
@@ -26,14 +31,18 @@ use greendot_protocol::{Epoch, ErrorCode, Time};
 
 pub use self::app::Refusal;
 pub use self::connections::{Connect, SelfReport};
-pub use self::inspect::{HeldSession, NodeCounts};
-pub use self::output::{Answer, Ending, Output, Transition};
+pub use self::inspect::{AudienceCounts, HeldSession, NodeCounts};
+pub use self::output::{Answer, Ending, Mark, Output, Transition};
+use self::own::Owners;
+use self::reads::Reads;
+use self::rooms::Wishes;
 use self::shared::Shared;
 use self::tokens::Tokens;
+use super::audience::Audience;
 use super::directory::{Change, Directory, UserId};
 pub use super::leases::ConnId;
 use super::leases::{Leases, Periods};
-use super::watches::Watches;
+use super::watches::{CrowdRule, Watches};
 use super::{Settings, SettingsError};
 
 /// What a node may assume of the time before it.
@@ -53,6 +62,11 @@ pub struct Node {
     directory: Directory,
     leases: Leases,
     watches: Watches,
+    /// What the application says of who may see whom; none: it is not asked.
+    audience: Option<Audience>,
+    reads: Reads,
+    wishes: Wishes,
+    owners: Owners,
     tokens: Tokens,
     /// Errors that wait for connections; few have any.
     errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
@@ -95,7 +109,21 @@ impl Node {
         Ok(Self {
             directory: Directory::new(epoch, generation, seed),
             leases: Leases::new(now, periods),
-            watches: Watches::new(start == Start::AfterLoss, seed),
+            watches: Watches::new(
+                start == Start::AfterLoss,
+                settings.audience.is_some(),
+                seed,
+                CrowdRule {
+                    limit: settings.crowd_limit,
+                    every: settings.crowd_every,
+                    throng: settings.afar_limit.unwrap_or(usize::MAX),
+                },
+                settings.room_limit,
+            ),
+            audience: settings.audience.map(|rule| Audience::new(rule, seed)),
+            reads: Reads::default(),
+            wishes: Wishes::default(),
+            owners: Owners::default(),
             tokens: Tokens::default(),
             errors: HashMap::default(),
             outputs: VecDeque::new(),
@@ -127,7 +155,11 @@ impl Node {
     pub fn deadline(&self) -> Time {
         let token = self.tokens.deadline();
         let store = self.shared.as_ref().map_or(Time::MAX, Shared::deadline);
-        self.sweep_at.min(self.flush_at.unwrap_or(Time::MAX)).min(token).min(store)
+        let audience = self.audience.as_ref().map_or(Time::MAX, Audience::deadline);
+        let crowds = self.watches.crowd_deadline().min(self.watches.room_deadline());
+        let wishes = self.wishes.deadline();
+        let flush = self.flush_at.unwrap_or(Time::MAX);
+        self.sweep_at.min(flush).min(token).min(store).min(audience).min(crowds).min(wishes)
     }
 
     /// Time has come: sweeps, flushes and ends tokens, as far as they are due.
@@ -135,6 +167,10 @@ impl Node {
         self.end_tokens(now);
         self.sweep(now);
         self.store_timeout(now);
+        self.audience_timeout(now);
+        self.turn_rounds(now);
+        self.rooms_timeout(now);
+        self.wishes_timeout(now);
         if self.flush_at.is_some_and(|at| at <= now) {
             self.flush(now);
         }
@@ -142,13 +178,15 @@ impl Node {
 
     /// Tells watchers and the application what an operation changed.
     fn publish(&mut self, now: Time, user: UserId, change: Change) {
+        self.tell_rooms(now);
+        self.tell_own_sessions();
         if !change.any() || self.shared.is_some() {
             // With a shared store it is the store that decides, and says so.
             return;
         }
         let record = self.directory.record(user);
         let name = self.directory.name(user);
-        self.watches.publish(name, record, change);
+        self.watches.publish(now, name, record, change);
         if change.public {
             self.outputs.push_back(Output::Transition(Transition {
                 user: Arc::clone(name),
@@ -160,7 +198,16 @@ impl Node {
         self.schedule_flush(now);
     }
 
+    /// Tells the parts of crowds that are due.
+    fn turn_rounds(&mut self, now: Time) {
+        if self.watches.crowd_deadline() <= now {
+            self.watches.turn_rounds(now);
+            self.schedule_flush(now);
+        }
+    }
+
     fn schedule_flush(&mut self, now: Time) {
+        self.watches.turn_rounds(now);
         if !self.watches.has_marked() {
             return;
         }

@@ -38,8 +38,39 @@ pub enum Output {
     Answer {
         /// The number that the ask was given.
         ask: u64,
-        /// How the users stand, in the order of the ask.
+        /// Whether it speaks of all users asked about; else of those that changed since the mark.
+        full: bool,
+        /// To be handed in with the next ask about the same users.
+        mark: Mark,
+        /// How the users stand, in the order of the ask; a name that stood there twice is told of
+        /// once.
         users: Vec<Answer>,
+    },
+    /// The answer to [`super::Node::list`].
+    List {
+        /// The number that the ask was given.
+        ask: u64,
+        /// Who is present, by name.
+        users: Vec<Arc<str>>,
+        /// Whether there may be more.
+        more: bool,
+    },
+    /// May this user join this room? Answer with [`super::Node::handle_may_join`].
+    MayJoin {
+        /// The question's number.
+        ask: u64,
+        /// The user.
+        user: Arc<str>,
+        /// The room's id.
+        room: Arc<str>,
+    },
+    /// What may each of these viewers see of the user beside it? Answer with
+    /// [`super::Node::handle_audience`].
+    Audience {
+        /// The question's number.
+        number: u64,
+        /// (viewer, user)
+        pairs: Vec<(Arc<str>, Arc<str>)>,
     },
     /// Ask this of the shared store, in order; hand the reply to [`super::Node::handle_reply`].
     Store {
@@ -48,6 +79,31 @@ pub enum Output {
         /// The request.
         request: Request,
     },
+}
+
+/// What a poll was told: it tells the engine at the next poll what has changed since. The engine
+/// keeps nothing for it, and any node can read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub(super) epoch: u32,
+    /// One a user, in the order of the ask.
+    pub(super) digests: Vec<u32>,
+}
+
+impl Mark {
+    /// The mark as it goes to the one who polls. It holds nothing that the answer did not tell.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let words = std::iter::once(&self.epoch).chain(&self.digests);
+        words.flat_map(|it| it.to_le_bytes()).collect()
+    }
+
+    /// Reads what [`Self::to_bytes`] wrote; none if it is something else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut words = bytes.chunks_exact(4).map(|it| it.try_into().map(u32::from_le_bytes).ok());
+        let epoch = words.next()??;
+        let digests = words.collect::<Option<_>>()?;
+        bytes.len().is_multiple_of(4).then_some(Self { epoch, digests })
+    }
 }
 
 /// How the engine ends a connection.
@@ -81,19 +137,25 @@ pub struct Answer {
     pub state: State,
     /// The number of the latest change that may be seen.
     pub version: Version,
-    /// When the user was last seen; only while offline.
+    /// When the user was last seen, if that is told as a time; only while offline.
     pub seen: Option<Time>,
+    /// How long ago the user was last seen; only while offline.
+    pub seen_ago: Option<Span>,
+    /// Whether that is no more than a bound: the user was seen since.
+    pub coarse: bool,
     /// The user's note; empty if there is none.
     pub note: Box<str>,
 }
 
 impl Answer {
-    pub(super) fn new(user: &Arc<str>, glimpse: &Glimpse<'_>) -> Self {
+    pub(super) fn new(now: Time, user: &Arc<str>, glimpse: &Glimpse<'_>) -> Self {
         Self {
             user: Arc::clone(user),
             state: glimpse.state(),
             version: glimpse.version(),
             seen: glimpse.seen(),
+            seen_ago: glimpse.seen_ago(now),
+            coarse: glimpse.is_coarse(),
             note: glimpse.note().into(),
         }
     }

@@ -17,7 +17,7 @@ impl Node {
             return;
         }
         use Waiting as W;
-        self.leases.taken(conn, &[W::WELCOME, W::STALE, W::MODE, W::BEAT, W::ERRORS]);
+        self.leases.taken(conn, &[W::WELCOME, W::STALE, W::MODE, W::BEAT, W::ERRORS, W::SESSIONS]);
         let (epoch, stale) = (self.epoch(), self.is_stale());
         let Some(session) = self.session_of(conn) else { return };
         let Some(user) = self.directory.user_of(session) else { return };
@@ -49,6 +49,9 @@ impl Node {
             for (code, about, text) in self.errors.remove(&conn).unwrap_or_default() {
                 emit(&ServerFrame::Error { code, about, text: &text });
             }
+        }
+        if waiting.has(Waiting::SESSIONS) {
+            self.transmit_own(now, conn, emit);
         }
         if let Some(viewer) = self.viewer_of(conn) {
             self.watches.transmit(now, epoch, viewer, emit);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::Time;
 
 use super::Watches;
-use crate::core::directory::{Change, Record};
+use crate::core::directory::{Change, Outlook, Record, Screen};
 use crate::core::node::ConnId;
 use crate::store::Report;
 
@@ -28,6 +28,35 @@ impl Watches {
         forgotten
     }
 
+    /// Users of whom no connection has looked any more since the last call.
+    pub(crate) fn take_forgotten_onlookers(&mut self) -> Vec<Arc<str>> {
+        let mut forgotten = std::mem::take(&mut self.onlookers.forgotten);
+        forgotten.retain(|it| self.onlookers.find(it).is_none());
+        forgotten
+    }
+
+    /// What stands between a viewer and others, if it is known here.
+    pub(crate) fn outlook(&self, viewer: &str) -> Option<Arc<Outlook>> {
+        self.onlookers.get(self.onlookers.find(viewer)?)?.outlook.clone()
+    }
+
+    /// The users whose connections look.
+    pub(crate) fn onlookers(&self) -> Vec<Arc<str>> {
+        self.onlookers.iter().map(|it| Arc::clone(&it.name)).collect()
+    }
+
+    /// Who is known to hide from whom: (user, viewer).
+    pub(crate) fn blocks(&self) -> Vec<(Arc<str>, Arc<str>)> {
+        let mut blocks = Vec::new();
+        for onlooker in self.onlookers.iter() {
+            let bars = onlooker.outlook.iter().flat_map(|it| &it.bars);
+            let shut = bars.filter(|(_, bar)| bar.screen.is_some());
+            blocks.extend(shut.map(|(user, _)| (Arc::clone(user), Arc::clone(&onlooker.name))));
+        }
+        blocks.sort_unstable();
+        blocks
+    }
+
     /// The store can, or cannot, be asked.
     pub(crate) fn set_blind(&mut self, blind: bool) {
         self.blind = blind;
@@ -39,9 +68,19 @@ impl Watches {
         for (_, subject) in self.subjects.iter_mut() {
             subject.record = None;
         }
+        for onlooker in self.onlookers.iter_mut() {
+            onlooker.outlook = None;
+        }
+        for (_, watch) in self.watches.iter_mut() {
+            if let Some(screen) = watch.shut.as_mut() {
+                // Of an epoch that is over nothing is told.
+                **screen = Screen::default();
+            }
+        }
         for (_, viewer) in self.viewers.iter_mut() {
             viewer.afresh = true;
         }
+        self.begin_room_epoch();
     }
 
     pub(crate) fn begin_warmup(&mut self) {
@@ -51,19 +90,21 @@ impl Watches {
     /// Whether the store has yet to say how some users stand.
     pub(crate) fn is_loading(&self) -> bool {
         self.subjects.iter().any(|(_, it)| it.record.is_none())
+            || self.onlookers.iter().any(|it| it.outlook.is_none())
+            || self.is_room_loading()
     }
 
     /// The store was asked about a user and said nothing: never heard of.
-    pub(crate) fn load_if_absent(&mut self, user: &str) {
+    pub(crate) fn load_if_absent(&mut self, now: Time, user: &str) {
         let subject = self.names.get(user).and_then(|&id| self.subjects.get(id));
         if subject.is_some_and(|it| it.record.is_none()) {
             // Whoever was shown that it is unknown is concerned.
-            self.publish(user, &Record::default(), Change { public: true, own: true });
+            self.publish(now, user, &Record::default(), Change { public: true, own: true });
         }
     }
 
     /// What the store said of a user at `said`, unless something newer is known.
-    pub(crate) fn take(&mut self, said: Time, report: &Report) {
+    pub(crate) fn take(&mut self, now: Time, said: Time, report: &Report) {
         let Some(known) = self.names.get(&report.user).and_then(|&id| self.subjects.get(id)) else {
             return;
         };
@@ -76,14 +117,16 @@ impl Watches {
             // Whoever was shown that it is unknown is concerned.
             None => Change { public: true, own: true },
         };
-        self.publish(&report.user, &record, change);
+        self.publish(now, &report.user, &record, change);
     }
 
     /// Connections whose viewers wait for a snapshot.
     pub(crate) fn waiting_conns(&self) -> Vec<ConnId> {
         self.viewers
             .iter()
-            .filter(|(_, it)| it.afresh || !it.requests.is_empty())
+            .filter(|(_, it)| {
+                it.afresh || !it.requests.is_empty() || self.waits_for_room(&it.seats)
+            })
             .map(|(_, it)| it.conn)
             .collect()
     }

@@ -7,23 +7,44 @@
 //! The versions that a watcher gets number what *it* was shown (rule 13). Most watches are shown
 //! just what the record holds; where one is not, it carries the difference as an offset.
 
+mod crowd;
 mod loading;
+mod onlooker;
+mod rooms;
+mod sight;
 mod subject;
 mod transmit;
 mod viewer;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::quality::{FixedState, SeedableRandomState};
-use greendot_protocol::{State, Version};
+use greendot_protocol::{State, Time, Version};
 
+pub(crate) use self::crowd::CrowdRule;
+use self::onlooker::Onlookers;
+pub(crate) use self::rooms::RoomWork;
+use self::rooms::Rooms;
+use self::sight::{Pause, Scene};
 use self::subject::Subject;
 pub(crate) use self::viewer::ViewerId;
 use self::viewer::{Request, Viewer};
-use super::directory::{Change, Record};
-use super::gate::{Glimpse, Sight};
+use super::directory::{Change, Record, Screen};
+use super::gate::{Fineness, Glimpse, Light};
 use super::slab::{Id, Slab};
+
+/// A watch's place in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct WatchId(Id);
+
+#[cfg(test)]
+impl WatchId {
+    /// One that stands for a watch where none is needed.
+    pub(crate) fn for_test() -> Self {
+        Self(Id { slot: 0, stamp: 0 })
+    }
+}
 
 /// The watches of a node's connections.
 #[derive(Debug)]
@@ -32,29 +53,59 @@ pub(crate) struct Watches {
     subjects: Slab<Subject>,
     watches: Slab<Watch>,
     viewers: Slab<Viewer>,
+    onlookers: Onlookers,
+    rooms: Rooms,
     /// Viewers with something marked, waiting for the tick.
     marked: Vec<ViewerId>,
     warming: bool,
+    /// Where rounded times begin.
+    grid: Time,
     /// The shared store cannot be asked: who is not loaded is shown as unknown.
     blind: bool,
+    crowds: CrowdRule,
+    /// When the next part of a crowd is to be told, by user.
+    rounds: BTreeSet<(Time, Id)>,
     /// Users whom nobody watches any more.
     forgotten: Vec<Arc<str>>,
+    /// Whether it is noted which watches end.
+    audited: bool,
+    /// Watches that have ended: who looked, at whom.
+    ended: Vec<(Arc<str>, Arc<str>, WatchId)>,
 }
 
 /// One viewer's interest in one user.
 #[derive(Debug)]
 struct Watch {
     viewer: ViewerId,
+    onlooker: Id,
     subject: Id,
     /// Where the subject's list names this watch.
     place: u32,
-    /// The client's number for the user.
-    number: u32,
-    sight: Sight,
-    /// The version shown less the record's.
+    under: Under,
+    /// The viewer is the user.
+    own: bool,
+    /// What the application lets the viewer see.
+    grant: Fineness,
+    /// The application is being asked: nothing newer is shown until it answers.
+    pause: Option<Box<Pause>>,
+    /// The viewer lost sight of the user on this connection, for a reason that nothing else
+    /// remembers, and sees this since.
+    shut: Option<Box<Screen>>,
+    /// The viewer has regained sight: the numbering goes on from what it was shown last.
+    renumber: bool,
+    /// The version shown less the one that the gate gives.
     offset: i64,
     shown: Shown,
     marked: bool,
+}
+
+/// Where what a watch shows belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Under {
+    /// To the user that the client knows under this number.
+    Number(u32),
+    /// To a room into which the client looks.
+    Seat(Id),
 }
 
 /// What a watcher was shown last.
@@ -85,8 +136,22 @@ fn note_hash(note: &str) -> u64 {
     if note.is_empty() { 0 } else { FixedState::default().hash_one(note) }
 }
 
+/// What came of a watch.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) watch: WatchId,
+    /// The user's name, if it is to be loaded.
+    pub(crate) load: Option<Arc<str>>,
+}
+
 impl Watches {
-    pub(crate) fn new(warming: bool, seed: u64) -> Self {
+    pub(crate) fn new(
+        warming: bool,
+        audited: bool,
+        seed: u64,
+        crowds: CrowdRule,
+        room_limit: usize,
+    ) -> Self {
         Self {
             names: HashMap::with_hasher(SeedableRandomState::with_seed(
                 seed,
@@ -95,10 +160,17 @@ impl Watches {
             subjects: Slab::default(),
             watches: Slab::default(),
             viewers: Slab::default(),
+            onlookers: Onlookers::new(seed),
+            rooms: Rooms::new(room_limit, seed),
             marked: Vec::new(),
             warming,
+            grid: Time::ZERO,
             blind: false,
+            crowds,
+            rounds: BTreeSet::new(),
             forgotten: Vec::new(),
+            audited,
+            ended: Vec::new(),
         }
     }
 
@@ -114,54 +186,107 @@ impl Watches {
         self.viewers.len()
     }
 
-    pub(crate) fn is_warming(&self) -> bool {
-        self.warming
+    pub(crate) fn onlooker_count(&self) -> usize {
+        self.onlookers.len()
+    }
+
+    /// By what the gate looks now.
+    pub(crate) fn light(&self, now: Time) -> Light {
+        Light { now, warming: self.warming, grid: self.grid }
+    }
+
+    /// From where rounded times count.
+    pub(crate) fn set_grid(&mut self, grid: Time) {
+        self.grid = grid;
+    }
+
+    fn scene(&self, now: Time) -> Scene<'_> {
+        Scene {
+            subjects: &self.subjects,
+            onlookers: &self.onlookers,
+            light: self.light(now),
+            blind: self.blind,
+            throng: self.crowds.throng,
+        }
     }
 
     /// Begins to show `user` to the viewer under `number`. What the viewer sees first is the
-    /// snapshot for the request that was opened last. `record` is asked for only if nobody here
-    /// watches the user yet; if it gives none, the name is returned: it is to be loaded.
+    /// snapshot for the request that was opened last. `grant` is what the application lets it see,
+    /// if it has said so. `record` is asked for only if nobody here watches the user yet; if it
+    /// gives none, it is to be loaded.
     pub(crate) fn watch(
         &mut self,
         viewer: ViewerId,
         number: u32,
         user: &str,
-        sight: Sight,
+        grant: Option<Fineness>,
         record: impl FnOnce() -> Option<Record>,
-    ) -> Option<Arc<str>> {
+    ) -> Option<Begun> {
         self.unwatch(viewer, number);
-        let mut fresh = None;
-        let subject = match self.names.get(user) {
-            Some(&id) => id,
-            None => {
-                let name: Arc<str> = user.into();
-                let record = record();
-                fresh = record.is_none().then(|| Arc::clone(&name));
-                let id = self.subjects.insert(Subject::new(Arc::clone(&name), record));
-                self.names.insert(name, id);
-                id
-            }
-        };
-        let row = self.subjects.get_mut(subject)?;
-        let place = row.watchers.len() as u32;
-        let watch = self.watches.insert(Watch {
+        let (subject, load) = self.find_or_load(user, record);
+        let onlooker = self.viewers.get(viewer.0)?.onlooker;
+        let own = *self.onlookers.name(onlooker) == *user;
+        let watch = self.insert(Watch {
             viewer,
+            onlooker,
             subject,
-            place,
-            number,
-            sight,
+            place: 0,
+            under: Under::Number(number),
+            own,
+            grant: grant.unwrap_or(Fineness::Nothing),
+            pause: (grant.is_none() && !own).then(Box::default),
+            shut: None,
+            renumber: false,
             offset: 0,
             shown: Shown::NOTHING,
             marked: true,
         });
-        row.watchers.push(watch);
-        if let Some(viewer) = self.viewers.get_mut(viewer.0) {
-            viewer.numbers.insert(number, watch);
-            if let Some(Request { watches, .. }) = viewer.requests.last_mut() {
-                watches.push(watch);
+        let row = self.viewers.get_mut(viewer.0)?;
+        row.numbers.insert(number, watch);
+        if let Some(Request { watches, .. }) = row.requests.last_mut() {
+            watches.push(watch);
+        }
+        Some(Begun { watch: WatchId(watch), load })
+    }
+
+    /// Puts a watch where its user finds it.
+    fn insert(&mut self, watch: Watch) -> Id {
+        let (subject, own, under) = (watch.subject, watch.own, watch.under);
+        let id = self.watches.insert(watch);
+        if let Some(subject) = self.subjects.get_mut(subject) {
+            let watchers = subject.list(own, under);
+            watchers.push(id);
+            let place = watchers.len() as u32 - 1;
+            if let Some(row) = self.watches.get_mut(id) {
+                row.place = place;
             }
         }
-        fresh
+        id
+    }
+
+    /// Something waits for the viewer.
+    fn mark_viewer(&mut self, viewer: ViewerId) {
+        let Some(row) = self.viewers.get_mut(viewer.0) else { return };
+        if !row.marked {
+            row.marked = true;
+            self.marked.push(viewer);
+        }
+    }
+
+    fn find_or_load(
+        &mut self,
+        user: &str,
+        record: impl FnOnce() -> Option<Record>,
+    ) -> (Id, Option<Arc<str>>) {
+        if let Some(&id) = self.names.get(user) {
+            return (id, None);
+        }
+        let name: Arc<str> = user.into();
+        let record = record();
+        let load = record.is_none().then(|| Arc::clone(&name));
+        let id = self.subjects.insert(Subject::new(Arc::clone(&name), record));
+        self.names.insert(name, id);
+        (id, load)
     }
 
     /// Ends the watch with this number, if there is one.
@@ -173,21 +298,51 @@ impl Watches {
     }
 
     /// What an operation changed is marked for those who may see it.
-    pub(crate) fn publish(&mut self, user: &str, record: &Record, change: Change) {
+    pub(crate) fn publish(&mut self, now: Time, user: &str, record: &Record, change: Change) {
         let Some(&id) = self.names.get(user) else { return };
         let Some(subject) = self.subjects.get_mut(id) else { return };
         subject.record = Some(record.clone());
-        for &watch in &subject.watchers {
-            let Some(watch_row) = self.watches.get_mut(watch) else { continue };
-            let concerned = match watch_row.sight {
-                Sight::Public => change.public,
-                Sight::Own => change.own,
-            };
-            if concerned && !watch_row.marked {
-                watch_row.marked = true;
-                Self::mark(&mut self.viewers, &mut self.marked, watch_row.viewer, watch);
-            }
+        if change.public {
+            self.tell_watchers(now, id);
+            self.tell_seats(now, id);
         }
+        if change.own {
+            self.tell_own(id);
+        }
+    }
+
+    fn tell_own(&mut self, subject: Id) {
+        let Some(subject) = self.subjects.get(subject) else { return };
+        for &watch in &subject.own {
+            mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+        }
+    }
+
+    /// Watches that have ended since the last call: who looked, at whom.
+    pub(crate) fn take_ended(&mut self) -> Vec<(Arc<str>, Arc<str>, WatchId)> {
+        std::mem::take(&mut self.ended)
+    }
+
+    /// Marks every watcher of a user who is not the user itself, a crowd part by part.
+    fn tell_watchers(&mut self, now: Time, id: Id) {
+        let Some(subject) = self.subjects.get(id) else { return };
+        if subject.watchers.len() > self.crowds.limit {
+            return self.tell_crowd(now, id);
+        }
+        for &watch in &subject.watchers {
+            mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+        }
+    }
+
+    /// What a watch shows has changed, not by the user's doing: it is told as if it were.
+    fn touch(&mut self, now: Time, watch: Id) {
+        let Some(row) = self.watches.get(watch) else { return };
+        let subject = self.subjects.get(row.subject);
+        let watched = matches!(row.under, Under::Number(_)) && !row.own;
+        if watched && subject.is_some_and(|it| it.watchers.len() > self.crowds.limit) {
+            return self.tell_crowd(now, row.subject);
+        }
+        mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
     }
 
     /// The warm-up is over: users never heard from are offline (rule 12 a).
@@ -196,34 +351,64 @@ impl Watches {
         for (id, watch) in self.watches.iter_mut() {
             if watch.shown.state == State::Unknown && !watch.marked {
                 watch.marked = true;
-                Self::mark(&mut self.viewers, &mut self.marked, watch.viewer, id);
+                enlist(&mut self.viewers, &mut self.marked, watch.viewer, id);
             }
-        }
-    }
-
-    fn mark(viewers: &mut Slab<Viewer>, marked: &mut Vec<ViewerId>, viewer: ViewerId, watch: Id) {
-        let Some(row) = viewers.get_mut(viewer.0) else { return };
-        row.dirty.push(watch);
-        if !row.marked {
-            row.marked = true;
-            marked.push(viewer);
         }
     }
 
     fn remove(&mut self, watch: Id) {
         let Some(gone) = self.watches.remove(watch) else { return };
         let Some(subject) = self.subjects.get_mut(gone.subject) else { return };
-        subject.watchers.swap_remove(gone.place as usize);
-        if let Some(&moved) = subject.watchers.get(gone.place as usize)
+        if self.audited
+            && !gone.own
+            && let Some(onlooker) = self.onlookers.get(gone.onlooker)
+        {
+            let ended = (Arc::clone(&onlooker.name), Arc::clone(&subject.name), WatchId(watch));
+            self.ended.push(ended);
+        }
+        let watchers = subject.list(gone.own, gone.under);
+        watchers.swap_remove(gone.place as usize);
+        if let Some(&moved) = watchers.get(gone.place as usize)
             && let Some(row) = self.watches.get_mut(moved)
         {
             row.place = gone.place;
         }
-        if subject.watchers.is_empty()
-            && let Some(subject) = self.subjects.remove(gone.subject)
+        self.forget_if_idle(gone.subject);
+    }
+
+    /// A user of whom nobody here wants to know any more.
+    fn forget_if_idle(&mut self, id: Id) {
+        if self.subjects.get(id).is_some_and(Subject::is_idle)
+            && let Some(subject) = self.subjects.remove(id)
         {
+            if let Some(round) = subject.round {
+                self.rounds.remove(&(round.next, id));
+            }
             self.names.remove(&subject.name);
             self.forgotten.push(subject.name);
         }
+    }
+}
+
+/// Marks a watch, once until it is looked at.
+fn mark(
+    watches: &mut Slab<Watch>,
+    viewers: &mut Slab<Viewer>,
+    marked: &mut Vec<ViewerId>,
+    watch: Id,
+) {
+    let Some(row) = watches.get_mut(watch) else { return };
+    if !row.marked {
+        row.marked = true;
+        enlist(viewers, marked, row.viewer, watch);
+    }
+}
+
+fn enlist(viewers: &mut Slab<Viewer>, marked: &mut Vec<ViewerId>, viewer: ViewerId, watch: Id) {
+    let Some(row) = viewers.get_mut(viewer.0) else { return };
+    row.dirty.push(watch);
+    if !row.marked {
+        row.marked = true;
+        marked.push(viewer);
     }
 }

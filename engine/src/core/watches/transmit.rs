@@ -2,9 +2,9 @@
 
 use greendot_protocol::{Entry, Epoch, ServerFrame, Time, Version};
 
+use super::sight::Scene;
 use super::viewer::Request;
-use super::{Shown, Slab, Subject, ViewerId, Watch, Watches};
-use crate::core::gate::Glimpse;
+use super::{Shown, Slab, Under, ViewerId, Watch, Watches};
 use crate::core::slab::Id;
 
 impl Watches {
@@ -16,108 +16,116 @@ impl Watches {
         viewer: ViewerId,
         emit: &mut dyn FnMut(&ServerFrame<'_>),
     ) {
+        let light = self.light(now);
         let Some(row) = self.viewers.get_mut(viewer.0) else { return };
+        let mut scene = Scene {
+            subjects: &self.subjects,
+            onlookers: &self.onlookers,
+            light,
+            blind: false,
+            throng: self.crowds.throng,
+        };
         if row.afresh {
             let all: Vec<Id> = row.numbers.values().copied().collect();
-            if !can_show(&self.watches, &self.subjects, false, &all) {
+            if !can_show(&scene, &self.watches, &all) {
                 // Nothing of an epoch before its snapshot.
                 return;
             }
             row.afresh = false;
             row.dirty.clear();
-            let entries = first_sights(now, &mut self.watches, &self.subjects, self.warming, &all);
+            let entries = first_sights(&scene, &mut self.watches, &all);
             emit(&ServerFrame::Snapshot { epoch, request: 0, entries });
         }
-        let blind = self.blind;
-        let (watches, subjects) = (&self.watches, &self.subjects);
-        let requests: Vec<Request> = row
-            .requests
-            .extract_if(.., |it| can_show(watches, subjects, blind, &it.watches))
-            .collect();
-        let dirty = if row.released { std::mem::take(&mut row.dirty) } else { Vec::new() };
+        scene.blind = self.blind;
+        let watches = &self.watches;
+        let requests: Vec<Request> =
+            row.requests.extract_if(.., |it| can_show(&scene, watches, &it.watches)).collect();
+        let released = row.released;
+        let dirty = if released { std::mem::take(&mut row.dirty) } else { Vec::new() };
         row.released = false;
+        let mut members: Vec<(Id, Id)> = Vec::new();
         for request in requests {
             let Request { number, watches } = request;
-            let entries =
-                first_sights(now, &mut self.watches, &self.subjects, self.warming, &watches);
+            let entries = first_sights(&scene, &mut self.watches, &watches);
             emit(&ServerFrame::Snapshot { epoch, request: number, entries });
         }
-        let entries: Vec<Entry<'_>> = dirty
-            .iter()
-            .filter_map(|&id| change(now, &mut self.watches, &self.subjects, self.warming, id))
-            .collect();
+        let mut entries: Vec<Entry<'_>> = Vec::new();
+        for id in dirty {
+            match self.watches.get(id).map(|it| it.under) {
+                Some(Under::Number(number)) => {
+                    entries.extend(change(&scene, &mut self.watches, id, number));
+                }
+                Some(Under::Seat(seat)) => members.push((seat, id)),
+                None => {}
+            }
+        }
+        // The order in which they were marked tells what happened: whether it was the user who did it.
+        entries.sort_unstable_by_key(|it| it.number);
         if !entries.is_empty() {
             emit(&ServerFrame::Events { epoch, entries });
+        }
+        if !row.seats.is_empty() {
+            self.transmit_rooms(now, viewer, &members, released, emit);
         }
     }
 }
 
-/// Whether a snapshot of these watches can be given: the shared store has said how their users
-/// stand, or cannot be asked.
-fn can_show(watches: &Slab<Watch>, subjects: &Slab<Subject>, blind: bool, ids: &[Id]) -> bool {
-    let is_loaded = |id: Id| {
-        let subject = watches.get(id).and_then(|it| subjects.get(it.subject));
-        subject.is_none_or(|it| it.record.is_some())
-    };
-    blind || ids.iter().all(|&id| is_loaded(id))
+/// Whether a snapshot of these watches can be given: all has been said that it takes, or cannot be
+/// asked.
+fn can_show(scene: &Scene<'_>, watches: &Slab<Watch>, ids: &[Id]) -> bool {
+    ids.iter().all(|&id| watches.get(id).is_none_or(|it| scene.can_show(it)))
 }
 
 /// The entries of a snapshot: the first sight of each user, but for those of whom there is nothing
 /// to say.
-fn first_sights<'a>(
-    now: Time,
-    watches: &mut Slab<Watch>,
-    subjects: &'a Slab<Subject>,
-    warming: bool,
-    ids: &[Id],
-) -> Vec<Entry<'a>> {
+fn first_sights<'a>(scene: &Scene<'a>, watches: &mut Slab<Watch>, ids: &[Id]) -> Vec<Entry<'a>> {
     ids.iter()
-        .filter_map(|&id| show(now, watches, subjects, warming, id))
+        .filter_map(|&id| show(scene, watches, id))
         .filter_map(|(entry, blank)| (!blank).then_some(entry))
         .collect()
 }
 
-fn glimpse<'a>(subjects: &'a Slab<Subject>, watch: &Watch, warming: bool) -> Option<Glimpse<'a>> {
-    let record = &subjects.get(watch.subject)?.record;
-    Some(record.as_ref().map_or_else(Glimpse::unknown, |it| Glimpse::of(it, watch.sight, warming)))
-}
-
 /// The first sight of a user, and whether there is nothing to see.
-fn show<'a>(
-    now: Time,
-    watches: &mut Slab<Watch>,
-    subjects: &'a Slab<Subject>,
-    warming: bool,
-    id: Id,
-) -> Option<(Entry<'a>, bool)> {
+fn show<'a>(scene: &Scene<'a>, watches: &mut Slab<Watch>, id: Id) -> Option<(Entry<'a>, bool)> {
     let watch = watches.get_mut(id)?;
-    let glimpse = glimpse(subjects, watch, warming)?;
+    let Under::Number(number) = watch.under else { return None };
+    let glimpse = scene.glimpse(watch)?;
     watch.marked = false;
     watch.offset = 0;
+    watch.renumber = false;
     watch.shown = Shown::of(&glimpse, glimpse.version());
-    Some((glimpse.entry(now, watch.number, glimpse.version()), glimpse.is_blank()))
+    let entry = glimpse.entry(scene.light.now, number, glimpse.version());
+    Some((entry, glimpse.is_blank()))
 }
 
 /// A change of a user, unless it leaves the viewer's view as it was (rule 6).
 fn change<'a>(
-    now: Time,
+    scene: &Scene<'a>,
     watches: &mut Slab<Watch>,
-    subjects: &'a Slab<Subject>,
-    warming: bool,
     id: Id,
+    number: u32,
 ) -> Option<Entry<'a>> {
     let watch = watches.get_mut(id)?;
-    let glimpse = glimpse(subjects, watch, warming)?;
     watch.marked = false;
-    if !watch.shown.differs(&glimpse) {
+    if watch.pause.is_some() {
+        // It is marked again when the application has answered.
         return None;
     }
+    let glimpse = scene.glimpse(watch)?;
+    let differs = watch.shown.differs(&glimpse);
     let held = i64::from(glimpse.version().0);
-    let least = i64::from(watch.shown.version.0) + 1;
+    let shown = i64::from(watch.shown.version.0);
+    if std::mem::take(&mut watch.renumber) {
+        // Changes that were hidden leave no gap.
+        watch.offset = shown + i64::from(differs) - held;
+    }
+    if !differs {
+        return None;
+    }
     // Each change that is shown has a higher number than the one before, whatever the record says.
-    let number = (held + watch.offset).max(least);
-    watch.offset = number - held;
-    let version = Version(u32::try_from(number).unwrap_or(u32::MAX));
+    let told = (held + watch.offset).max(shown + 1);
+    watch.offset = told - held;
+    let version = Version(u32::try_from(told).unwrap_or(u32::MAX));
     watch.shown = Shown::of(&glimpse, version);
-    Some(glimpse.entry(now, watch.number, version))
+    Some(glimpse.entry(scene.light.now, number, version))
 }

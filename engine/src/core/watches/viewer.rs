@@ -1,10 +1,12 @@
 //! A connection that watches.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use foldhash::quality::FixedState;
 
 use super::Watches;
+use crate::core::directory::Outlook;
 use crate::core::node::ConnId;
 use crate::core::slab::Id;
 
@@ -15,8 +17,11 @@ pub(crate) struct ViewerId(pub(super) Id);
 #[derive(Debug)]
 pub(super) struct Viewer {
     pub(super) conn: ConnId,
+    pub(super) onlooker: Id,
     /// The client's numbers. It chose them itself, so crafted ones slow down nobody else.
     pub(super) numbers: HashMap<u32, Id, FixedState>,
+    /// The rooms that it looks into, by the client's numbers.
+    pub(super) seats: BTreeMap<u32, Id>,
     /// Watch frames not yet answered.
     pub(super) requests: Vec<Request>,
     /// Watches with something new. Some may have ended since.
@@ -50,16 +55,31 @@ impl Watches {
         self.viewers.get(id).filter(|it| it.conn == conn).map(|_| ViewerId(id))
     }
 
-    pub(crate) fn open(&mut self, conn: ConnId) -> ViewerId {
-        ViewerId(self.viewers.insert(Viewer {
+    /// A connection of the user `name` begins to look. `outlook` is what stands between it and
+    /// others; none: it is to be loaded, if the user is new here, which is said with the viewer.
+    pub(crate) fn open(
+        &mut self,
+        conn: ConnId,
+        name: &Arc<str>,
+        hides: bool,
+        outlook: Option<Arc<Outlook>>,
+    ) -> (ViewerId, bool) {
+        let (onlooker, fresh) = self.onlookers.enter(name, hides, outlook);
+        let viewer = ViewerId(self.viewers.insert(Viewer {
             conn,
+            onlooker,
             numbers: HashMap::default(),
+            seats: BTreeMap::new(),
             requests: Vec::new(),
             dirty: Vec::new(),
             marked: false,
             released: false,
             afresh: false,
-        }))
+        }));
+        if let Some(row) = self.onlookers.get_mut(onlooker) {
+            row.viewers.push(viewer);
+        }
+        (viewer, fresh)
     }
 
     /// The connection that watches.
@@ -78,6 +98,10 @@ impl Watches {
         for watch in gone.numbers.into_values() {
             self.remove(watch);
         }
+        for seat in gone.seats.into_values() {
+            self.drop_seat(seat);
+        }
+        self.onlookers.leave(gone.onlooker, viewer);
     }
 
     /// A watch frame begins: the watches that follow are answered together.

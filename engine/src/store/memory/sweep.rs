@@ -59,10 +59,16 @@ impl MemoryStore {
     /// A run of a node that asks no more and holds nothing any more.
     fn forget_node(&mut self, node: NodeId) {
         self.nodes.remove(&node);
-        self.subscribers.retain(|_, nodes| {
-            nodes.remove(&node);
-            !nodes.is_empty()
+        self.rooms.retain(|_, row| {
+            row.nodes.remove(&node);
+            !row.nodes.is_empty()
         });
+        for interested in [&mut self.subscribers, &mut self.lookers, &mut self.owners] {
+            interested.retain(|_, nodes| {
+                nodes.remove(&node);
+                !nodes.is_empty()
+            });
+        }
     }
 
     /// The node covers nothing any more but what it registers from now on.

@@ -1,4 +1,4 @@
-//! `bench core|server`: figures of the engine beside their baselines, from one run.
+//! `bench PART`: figures beside their baselines, from one run.
 
 use std::alloc::System;
 use std::io;
@@ -9,13 +9,13 @@ use cap::Cap;
 use clap::{Parser, ValueEnum};
 use greendot_load::report::Report;
 use greendot_load::server::Baselines;
-use greendot_load::{core, server};
+use greendot_load::{client, core, server};
 
 /// It counts what is asked for.
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Figures of the engine beside what it is measured against, from one run.
+/// Figures beside what they are measured against, from one run.
 #[derive(Parser)]
 #[command(name = "bench")]
 struct Args {
@@ -36,6 +36,8 @@ struct Args {
 enum Part {
     /// The core: heartbeats, connects, sweeps, memory, fan-out.
     Core,
+    /// A herd of clients whose server comes back; always all of them, for its clock is not ours.
+    Client,
     /// The server: processor time and memory over real sockets, beside `ws` and Socket.IO.
     Server,
     /// Serve until killed; what `server` measures.
@@ -62,6 +64,7 @@ fn run(args: &Args) -> io::Result<()> {
             core::sessions(&mut report, 1_000_000 / scale, || ALLOCATOR.allocated());
             core::fanout(&mut report, 100_000 / scale);
         }
+        Part::Client => client::herd(&mut report, 10_000),
         Part::Server => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(measure_server(&mut report, args, scale))?;

@@ -151,6 +151,7 @@ fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
                 passive: false,
                 report: SelfReport::default(),
                 token_until: None,
+                device: "",
             };
             conns.push(node.handle_connect(Time::ZERO, &connect).expect("all is well"));
             turns += drain(&mut node, &mut Vec::new());

@@ -69,6 +69,7 @@ fn crowd(watchers: usize) -> Node {
         passive: false,
         report: SelfReport::default(),
         token_until: None,
+        device: "",
     };
     node.handle_connect(Time::ZERO, &connect("celebrity")).expect("all is well");
     let watch =

@@ -41,6 +41,7 @@ pub(super) fn settings(rng: &mut Rng, kind: Kind) -> FileSettings {
         tick: Span::from_millis(tick),
         idle_after: Span::from_millis(idle_after),
         warmup,
+        ..settings.engine
     };
     settings
 }

@@ -124,6 +124,8 @@ impl Oracle<'_> {
             };
             let watched: BTreeSet<usize> =
                 open().flat_map(|it| &it.watches).map(|it| it.user).collect();
+            let onlookers: BTreeSet<_> =
+                open().filter(|it| it.has_watched).filter_map(|it| it.user).collect();
             let right = NodeCounts {
                 sessions: sessions.clone().count(),
                 leases: sessions.count(),
@@ -131,6 +133,11 @@ impl Oracle<'_> {
                 watched: watched.len(),
                 watches: open().map(|it| it.watches.len()).sum(),
                 viewers: open().filter(|it| it.has_watched).count(),
+                onlookers: onlookers.len(),
+                looks: 0,
+                seats: 0,
+                joins: 0,
+                owners: 0,
             };
             if counts != right {
                 return self.complain(

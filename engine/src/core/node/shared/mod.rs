@@ -21,6 +21,7 @@ use self::clock::StoreClock;
 use self::words::{Word, keep};
 use crate::core::Settings;
 use crate::core::leases::ConnId;
+use crate::core::node::reads::Look;
 use crate::core::node::{Node, Output};
 use crate::store::{NodeId, Request, SessionName, Silent};
 
@@ -53,8 +54,14 @@ pub(in crate::core::node) enum Then {
     Loaded(Vec<Arc<str>>),
     /// A beat has been taken.
     Beaten,
+    /// What stands between these users and others is wanted.
+    Looked,
+    /// Who is in rooms is wanted.
+    LookedInto,
     /// An [`Node::ask`].
-    Asked { ask: u64, viewer: Arc<str>, users: Vec<Arc<str>> },
+    Asked(Look),
+    /// A [`Node::list`].
+    Listed { ask: u64, viewer: Arc<str> },
     /// The reply says all there is to do.
     Nothing,
 }
@@ -96,6 +103,8 @@ pub(in crate::core::node) struct Shared {
     pub(super) thin: bool,
     epoch: Option<Epoch>,
     clock: StoreClock,
+    /// Whether rounded times go by the store's clock already.
+    has_grid: bool,
     seats: HashMap<ConnId, Seat, FixedState>,
     by_number: HashMap<u64, ConnId, FixedState>,
     next_seat: u64,
@@ -127,6 +136,7 @@ impl Shared {
             thin,
             epoch: None,
             clock: StoreClock::default(),
+            has_grid: false,
             seats: HashMap::default(),
             by_number: HashMap::default(),
             next_seat: 0,

@@ -79,10 +79,15 @@ impl Node {
             match pending.then {
                 // The connection must not wait for the store: it is welcome.
                 Then::Connected(lease) => self.welcome(lease),
-                Then::Asked { ask, viewer, users } => {
-                    self.answer_ask(now, ask, &viewer, &users, &[]);
+                Then::Asked(look) => self.answer_look(now, now, &look, &[], None),
+                Then::Listed { ask, viewer } => {
+                    self.answer_list(now, now, ask, viewer, &[], None);
                 }
-                Then::Loaded(_) | Then::Beaten | Then::Nothing => {}
+                Then::Loaded(_)
+                | Then::Looked
+                | Then::LookedInto
+                | Then::Beaten
+                | Then::Nothing => {}
             }
         }
         for conn in self.watches.waiting_conns() {
@@ -93,9 +98,13 @@ impl Node {
     /// Keeps what must not be lost of requests that were, unless something later was said.
     pub(super) fn make_up(&mut self, now: Time, lost: Vec<Pending>, answered: Option<&Pending>) {
         for it in lost {
-            if let Then::Asked { ask, viewer, users } = it.then {
-                let request = Request::Read { users: users.clone() };
-                self.submit(now, request, Then::Asked { ask, viewer, users });
+            match it.then {
+                Then::Asked(look) => {
+                    let (viewer, users) = (Arc::clone(&look.viewer), look.users.clone());
+                    self.submit(now, Request::Read { viewer, users }, Then::Asked(look));
+                }
+                Then::Listed { ask, viewer } => self.list(now, ask, &viewer),
+                _ => {}
             }
             let Some(shared) = self.shared.as_mut() else { return };
             let Some(word) = it.word else { continue };
@@ -128,6 +137,13 @@ impl Node {
         let mut leases: Vec<(u64, ConnId)> =
             shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
         leases.sort_unstable_by_key(|it| it.0);
+        if lost_data {
+            // Nobody is shown to one it hid from, before it can say so again.
+            for (user, viewer) in self.watches.blocks() {
+                let request = Request::SetBlock { user, viewer, blocked: true, restored: true };
+                self.submit(now, request, Then::Nothing);
+            }
+        }
         for word in words {
             self.submit(now, word.request(now), Then::Nothing);
         }
@@ -155,13 +171,39 @@ impl Node {
     /// Users whom nobody here watches any more.
     pub(in crate::core::node) fn unload(&mut self, now: Time) {
         let users = self.watches.take_forgotten();
+        let viewers = self.watches.take_forgotten_onlookers();
+        let ended = self.watches.take_ended();
+        if let Some(audience) = self.audience.as_mut() {
+            for (viewer, user, watch) in ended {
+                audience.detach(&viewer, &user, watch);
+            }
+        }
         if self.shared.is_some() && !users.is_empty() {
             self.submit(now, Request::Unsubscribe { users }, Then::Nothing);
         }
+        let rooms = self.watches.take_forgotten_rooms();
+        if self.shared.is_some() && !rooms.is_empty() {
+            self.submit(now, Request::LookOut { rooms }, Then::Nothing);
+        }
+        if self.shared.is_some() && !viewers.is_empty() {
+            self.submit(now, Request::LookAway { viewers }, Then::Nothing);
+        }
+    }
+
+    /// Users whose connections begin to look: asks what stands between them and others, and to be
+    /// told from now on.
+    pub(in crate::core::node) fn look(&mut self, now: Time, viewers: Vec<Arc<str>>) {
+        self.submit(now, Request::Look { viewers }, Then::Looked);
     }
 
     /// Asks how all watched users stand.
     pub(super) fn refresh(&mut self, now: Time) {
+        let viewers = self.watches.onlookers();
+        self.look(now, viewers);
+        let users = self.owners.names();
+        self.submit(now, Request::Own { users }, Then::Nothing);
+        let rooms = self.watches.room_names();
+        self.submit(now, Request::LookInto { rooms }, Then::LookedInto);
         let users = self.watches.subjects();
         self.load(now, users);
     }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
 use super::{Pending, Reach, Then};
+use crate::core::directory::{Outlook, SessionView};
 use crate::core::leases::{ConnId, Idle, Waiting};
 use crate::core::node::{Ending, Node, Output, Transition};
-use crate::store::{HeldBy, Notice, Reply, Report};
+use crate::store::{HeldBy, Notice, OutlookReport, Reply, Report};
 
 impl Node {
     /// The store's answer to the request of this number.
@@ -30,6 +31,9 @@ impl Node {
             shared.clock.forget();
         }
         let said = shared.clock.date(now, reply.at);
+        if !std::mem::replace(&mut shared.has_grid, true) || lost_data {
+            self.watches.set_grid(grid(said, reply.at));
+        }
         self.set_warming(said, reply.warming);
         for report in &reply.turned {
             self.outputs.push_back(Output::Transition(Transition {
@@ -55,12 +59,21 @@ impl Node {
             self.come_back(now, lost_data);
         }
         self.apply(now, said, reply.epoch, &reply.reports);
+        self.apply_outlooks(now, said, reply.epoch, &reply.outlooks);
+        for roster in &reply.rooms {
+            self.take_roster(now, roster.clone());
+        }
         match then {
             Then::Nothing | Then::Beaten => {}
+            Then::Looked | Then::LookedInto => self.wake_waiting(now),
             Then::Connected(lease) => self.connected(now, lease, reply.held),
             Then::Loaded(users) => self.loaded(now, &users),
-            Then::Asked { ask, viewer, users } => {
-                self.answer_ask(said, ask, &viewer, &users, &reply.reports);
+            Then::Asked(look) => {
+                self.answer_look(now, said, &look, &reply.reports, reply.outlooks.first());
+            }
+            Then::Listed { ask, viewer } => {
+                let outlook = reply.outlooks.first();
+                self.answer_list(now, said, ask, viewer, &reply.reports, outlook);
             }
         }
     }
@@ -82,6 +95,31 @@ impl Node {
                 let said = shared.clock.date(now, *at);
                 self.apply(now, said, *epoch, std::slice::from_ref(report));
             }
+            Notice::Outlook { epoch, at, outlook } => {
+                let Some(shared) = self.shared.as_mut().filter(|it| it.epoch == Some(*epoch))
+                else {
+                    return;
+                };
+                let said = shared.clock.date(now, *at);
+                self.apply_outlooks(now, said, *epoch, std::slice::from_ref(outlook));
+            }
+            Notice::Room { epoch, roster } => {
+                if self.shared.as_ref().is_some_and(|it| it.epoch == Some(*epoch)) {
+                    self.take_roster(now, roster.clone());
+                }
+            }
+            Notice::Sessions { at, user, sessions } => {
+                let Some(shared) = self.shared.as_mut() else { return };
+                let said = shared.clock.date(now, *at);
+                let sessions = sessions.iter().cloned();
+                let sessions = sessions.map(|(it, age)| SessionView { since: said - age, ..it });
+                let sessions = sessions.collect();
+                self.take_sessions(user, sessions);
+            }
+            Notice::SignedOut { seat } => self.lose_seat(now, *seat, CloseCode::SignedOut),
+            Notice::AudienceChanged { user, viewer } => {
+                self.forget_answers(now, user.as_deref(), viewer.as_deref());
+            }
             Notice::Replaced { seat } => self.lose_seat(now, *seat, CloseCode::Replaced),
             Notice::Revoked { seat } => self.lose_seat(now, *seat, CloseCode::Revoked),
             Notice::Ended { seat } => {
@@ -98,7 +136,7 @@ impl Node {
             }
             Notice::Mode { seat, mode, revision } => {
                 if let Some(lease) = self.seat(*seat) {
-                    self.adopt_mode(lease, *mode, *revision);
+                    self.adopt_mode(now, lease, *mode, *revision);
                 }
             }
         }
@@ -116,11 +154,13 @@ impl Node {
         }
     }
 
-    pub(super) fn adopt_mode(&mut self, lease: ConnId, mode: Mode, revision: Revision) {
+    pub(super) fn adopt_mode(&mut self, now: Time, lease: ConnId, mode: Mode, revision: Revision) {
         let Some(session) = self.session_of(lease) else { return };
         let Some(user) = self.directory.user_of(session) else { return };
         if self.directory.adopt_mode(user, mode, revision) {
             self.tell_mode(user, None);
+            let name = Arc::clone(self.directory.name(user));
+            self.look_again(now, &name);
         }
     }
 
@@ -133,8 +173,13 @@ impl Node {
 
     pub(super) fn loaded(&mut self, now: Time, users: &[Arc<str>]) {
         for user in users {
-            self.watches.load_if_absent(user);
+            self.watches.load_if_absent(now, user);
         }
+        self.wake_waiting(now);
+    }
+
+    /// More is known than before: what waited for it may go.
+    fn wake_waiting(&mut self, now: Time) {
         let refreshed = self.shared.as_ref().is_some_and(|it| it.reach == Reach::Back(None));
         if refreshed && !self.watches.is_loading() {
             if let Some(shared) = self.shared.as_mut() {
@@ -156,7 +201,19 @@ impl Node {
             return;
         }
         for report in reports {
-            self.watches.take(said, report);
+            self.watches.take(now, said, report);
+        }
+        self.schedule_flush(now);
+    }
+
+    /// Takes what stands between viewers and others, as of `said`.
+    fn apply_outlooks(&mut self, now: Time, said: Time, epoch: Epoch, outlooks: &[OutlookReport]) {
+        if self.shared.as_ref().is_none_or(|it| it.epoch != Some(epoch)) {
+            return;
+        }
+        for report in outlooks {
+            let outlook = Arc::new(Outlook::of(said, report));
+            self.watches.set_outlook(now, &report.viewer, &outlook);
         }
         self.schedule_flush(now);
     }
@@ -181,7 +238,7 @@ impl Node {
                 if carries_over && idle {
                     self.adopt_idle(lease);
                 }
-                self.adopt_mode(lease, mode, revision);
+                self.adopt_mode(now, lease, mode, revision);
                 self.welcome(lease);
             }
             HeldBy::Another => self.lose_lease(now, lease, CloseCode::Replaced),
@@ -205,4 +262,12 @@ impl Node {
             self.wake(lease);
         }
     }
+}
+
+/// Where rounded times begin on this node's clock: at midnight of the store's, which is the same
+/// moment on every node, to the time that messages take.
+fn grid(said: Time, at: Time) -> Time {
+    const DAY: u64 = 24 * 3600 * 1000;
+    let (said, at) = (said.as_millis() % DAY, at.as_millis() % DAY);
+    Time::from_millis((said + DAY - at) % DAY)
 }

@@ -53,6 +53,10 @@ impl Node {
             },
             lingers_for: row.lingers_until.map(|at| at.since(now)),
             mode,
+            rooms: self
+                .session_of(lease)
+                .map_or(Vec::new(), |it| self.directory.rooms_of(it).to_vec()),
+            device: (*view.device).into(),
         };
         self.submit(now, Request::Connect(register), Then::Connected(lease));
     }
@@ -163,6 +167,20 @@ impl Node {
             Request::Revoke { user: Arc::clone(user), revoked, ago: Span::ZERO },
             Then::Nothing,
         );
+    }
+
+    pub(in crate::core::node) fn share_join(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
+        let Some(name) = self.session_name(conn) else { return };
+        let Some(seat) = self.seat_number(conn) else { return };
+        let room = Arc::clone(room);
+        self.submit(now, Request::Join { name, seat, room }, Then::Nothing);
+    }
+
+    pub(in crate::core::node) fn share_leave(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
+        let Some(name) = self.session_name(conn) else { return };
+        let Some(seat) = self.seat_number(conn) else { return };
+        let room = Arc::clone(room);
+        self.submit(now, Request::Leave { name, seat, room }, Then::Nothing);
     }
 
     pub(super) fn seat_number(&self, lease: ConnId) -> Option<u64> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::{Mode, Time};
 
+use crate::core::gate::LastSeen;
 use crate::store::{Request, SessionName, Silent};
 
 /// A word that nobody else will say if it is lost. Sessions are not among them: they are
@@ -14,8 +15,14 @@ pub(super) enum Word {
     Mode(Arc<str>, Mode, Time),
     /// The user's note, and since when.
     Note(Arc<str>, Arc<str>, Time),
+    /// The user hides from a viewer, or shows itself again.
+    Block(Arc<str>, Arc<str>, bool),
+    /// How exactly others may see when the user was there last.
+    LastSeen(Arc<str>, LastSeen),
     /// The account is no longer good, or is good again; and since when.
     Revoked(Arc<str>, bool, Time),
+    /// A session has left a room: its name, the number of its connect, the room.
+    Left(SessionName, u64, Arc<str>),
     /// A session has ended: its name, the number of its connect, when it was last heard.
     Ended(SessionName, u64, Time),
 }
@@ -28,6 +35,10 @@ impl Word {
             Request::SetNote { user, note, ago } => {
                 Self::Note(Arc::clone(user), Arc::clone(note), now - *ago)
             }
+            Request::SetBlock { user, viewer, blocked, restored: false } => {
+                Self::Block(Arc::clone(user), Arc::clone(viewer), *blocked)
+            }
+            Request::SetLastSeen { user, wish } => Self::LastSeen(Arc::clone(user), *wish),
             Request::Revoke { user, revoked, ago } => {
                 Self::Revoked(Arc::clone(user), *revoked, now - *ago)
             }
@@ -35,6 +46,9 @@ impl Word {
                 // A repeated choice is no word of its own: it is repeated with the session.
                 let choice = it.mode.filter(|it| it.fresh)?;
                 Self::Mode(Arc::clone(&it.name.user), choice.mode, now - it.connected_ago)
+            }
+            Request::Leave { name, seat, room } => {
+                Self::Left(name.clone(), *seat, Arc::clone(room))
             }
             Request::End(it) => Self::Ended(it.name.clone(), it.seat, now - it.heard_ago),
             _ => return None,
@@ -46,9 +60,14 @@ impl Word {
         match self {
             Self::Mode(user, mode, at) => Request::SetMode { user, mode, ago: now.since(at) },
             Self::Note(user, note, at) => Request::SetNote { user, note, ago: now.since(at) },
+            Self::Block(user, viewer, blocked) => {
+                Request::SetBlock { user, viewer, blocked, restored: false }
+            }
+            Self::LastSeen(user, wish) => Request::SetLastSeen { user, wish },
             Self::Revoked(user, revoked, at) => {
                 Request::Revoke { user, revoked, ago: now.since(at) }
             }
+            Self::Left(name, seat, room) => Request::Leave { name, seat, room },
             Self::Ended(name, seat, heard) => {
                 Request::End(Silent { name, seat, heard_ago: now.since(heard) })
             }
@@ -60,7 +79,9 @@ impl Word {
         match (self, other) {
             (Self::Mode(user, ..), Self::Mode(it, ..))
             | (Self::Note(user, ..), Self::Note(it, ..))
+            | (Self::LastSeen(user, _), Self::LastSeen(it, _))
             | (Self::Revoked(user, ..), Self::Revoked(it, ..)) => user == it,
+            (Self::Block(user, viewer, _), Self::Block(it, by, _)) => (user, viewer) == (it, by),
             _ => self == other,
         }
     }
@@ -70,9 +91,12 @@ impl Word {
     pub(super) fn rank(&self) -> u8 {
         match self {
             Self::Revoked(..) => 0,
-            Self::Mode(..) => 1,
-            Self::Note(..) => 2,
-            Self::Ended(..) => 3,
+            Self::Block(..) => 1,
+            Self::Mode(..) => 2,
+            Self::LastSeen(..) => 3,
+            Self::Note(..) => 4,
+            Self::Left(..) => 5,
+            Self::Ended(..) => 6,
         }
     }
 }

@@ -1,5 +1,6 @@
-// A second reader of the binary encoding, written after protocol/PROTOCOL.md and sharing nothing with the Rust one: it is
-// what shows that the golden files say the same to everybody. A frame comes out in its JSON form.
+// A second reader of the binary encoding, written after protocol/PROTOCOL.md and sharing nothing with the Rust one. A frame
+// comes out in its JSON form. The debug log reads with it, and the golden files show that both readers read the same; a page
+// that logs nothing does not load it.
 
 import {
   CLOSE_CODES,
@@ -8,12 +9,14 @@ import {
   type Entry,
   ERROR_CODES,
   type ErrorName,
+  type Member,
   type Mode,
   MODES,
+  type OwnSession,
   type ServerFrame,
   STATES,
   type WatchItem,
-} from "../../src/protocol.js";
+} from "./protocol.js";
 
 /** Why bytes or a text are no frame, in the golden files' words. */
 export class Unreadable extends Error {
@@ -63,6 +66,14 @@ export function readClient(bytes: Uint8Array): ClientFrame | null {
       return { type: "closing" };
     case 10:
       return { type: "bye" };
+    case 12:
+      return { type: "join", number: from.number(), room: from.text() };
+    case 13:
+      return { type: "leave", number: from.number() };
+    case 14:
+      return { type: "own", on: from.byte() !== 0 };
+    case 15:
+      return { type: "end", session: from.text() };
     default:
       return null;
   }
@@ -93,6 +104,14 @@ export function readServer(bytes: Uint8Array): ServerFrame | null {
       const retry_after_ms = from.number(64n);
       return code === undefined ? null : { type: "close", code, retry_after_ms };
     }
+    case 10:
+      return { type: "room", number: from.number(), members: members(from) };
+    case 11:
+      return { type: "room_events", number: from.number(), members: members(from) };
+    case 12:
+      return { type: "crowd", number: from.number(), count: from.number(), sample: members(from) };
+    case 13:
+      return { type: "sessions", sessions: sessions(from) };
     default:
       return null;
   }
@@ -114,6 +133,7 @@ function hello(from: Reader): ClientFrame {
     mode: has(0x20)
       ? present({ mode: mode(from), revision: from.number(), fresh: has(0x40) || undefined })
       : undefined,
+    device: (has(0x80) ? from.text() : "") || undefined,
   }) as ClientFrame;
 }
 
@@ -143,10 +163,37 @@ function entries(from: Reader): Entry[] {
       state: STATES[head & 0x07] ?? "unknown",
       version: from.number(),
       seen_ago_ms: head & 0x08 ? from.number(64n) : undefined,
+      coarse: (head & 0x28) === 0x28 || undefined,
       note: (head & 0x10 ? from.text() : "") || undefined,
     };
     if (head & 0x80) from.bytes();
     return present(entry) as Entry;
+  });
+}
+
+function members(from: Reader): Member[] {
+  return from.list(2, () => {
+    const head = from.byte();
+    const member: Member = { user: from.text(), state: STATES[head & 0x07] ?? "unknown" };
+    if (head & 0x80) from.bytes();
+    return member;
+  });
+}
+
+function sessions(from: Reader): OwnSession[] {
+  return from.list(4, () => {
+    const head = from.byte();
+    const own = present({
+      session: from.text(),
+      device: from.text() || undefined,
+      idle: (head & 0x01) !== 0 || undefined,
+      lingering: (head & 0x02) !== 0 || undefined,
+      passive: (head & 0x04) !== 0 || undefined,
+      this: (head & 0x08) !== 0 || undefined,
+      since_ago_ms: from.number(64n),
+    });
+    if (head & 0x80) from.bytes();
+    return own as OwnSession;
   });
 }
 

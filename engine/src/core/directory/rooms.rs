@@ -1,0 +1,123 @@
+//! Rooms: which sessions are in them, and which of their users others see there.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use foldhash::quality::SeedableRandomState;
+
+use super::UserId;
+
+/// Members of whom a room too large to name all tells some: enough to choose from for a viewer who
+/// may not see a few of them.
+const CANDIDATES: usize = 16;
+
+/// Who is in a room, as far as others may see at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Roster {
+    /// The room's id.
+    pub room: Arc<str>,
+    /// Of two rosters of one room in one epoch the higher is the newer.
+    pub number: u64,
+    /// How many users are there who do not hide from everybody.
+    pub count: usize,
+    /// All of them, or, in a room that is too large, always the same few.
+    pub members: Vec<Arc<str>>,
+}
+
+#[derive(Debug, Default)]
+struct Room {
+    /// How many sessions each user has there.
+    members: HashMap<UserId, u32, foldhash::quality::FixedState>,
+    /// Those who do not hide from everybody, in an order that has nothing to do with them.
+    present: BTreeSet<(u64, UserId)>,
+    number: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Rooms {
+    by_name: HashMap<Arc<str>, Room, SeedableRandomState>,
+    hasher: SeedableRandomState,
+    number: u64,
+    touched: Vec<Arc<str>>,
+}
+
+impl Rooms {
+    pub(super) fn new(seed: u64) -> Self {
+        let hasher = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
+        Self {
+            by_name: HashMap::with_hasher(hasher.clone()),
+            hasher,
+            number: 0,
+            touched: Vec::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// One more session of the user is in the room.
+    pub(super) fn enter(&mut self, room: &Arc<str>, user: UserId, present: bool) {
+        let row = self.by_name.entry(Arc::clone(room)).or_default();
+        let sessions = row.members.entry(user).or_default();
+        *sessions += 1;
+        if *sessions == 1 {
+            self.show(room, user, present);
+        }
+    }
+
+    /// One session less.
+    pub(super) fn exit(&mut self, room: &Arc<str>, user: UserId) {
+        let Some(row) = self.by_name.get_mut(room) else { return };
+        let Some(sessions) = row.members.get_mut(&user) else { return };
+        *sessions -= 1;
+        if *sessions > 0 {
+            return;
+        }
+        row.members.remove(&user);
+        self.show(room, user, false);
+        if self.by_name.get(room).is_some_and(|it| it.members.is_empty()) {
+            self.by_name.remove(room);
+        }
+    }
+
+    /// A user who is in the room is seen there from now on, or is not.
+    pub(super) fn show(&mut self, room: &Arc<str>, user: UserId, present: bool) {
+        let Some(row) = self.by_name.get_mut(room) else { return };
+        if present && !row.members.contains_key(&user) {
+            return;
+        }
+        let place = (self.hasher.hash_one(user), user);
+        let changed = if present { row.present.insert(place) } else { row.present.remove(&place) };
+        if changed {
+            self.number += 1;
+            row.number = self.number;
+            self.touched.push(Arc::clone(room));
+        }
+    }
+
+    pub(super) fn take_touched(&mut self) -> Vec<Arc<str>> {
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.sort_unstable();
+        touched.dedup();
+        touched
+    }
+
+    pub(super) fn roster<'a>(
+        &self,
+        room: &Arc<str>,
+        limit: usize,
+        name: impl Fn(UserId) -> &'a Arc<str>,
+    ) -> Roster {
+        let Some(row) = self.by_name.get(room) else {
+            // Nobody is there; one that was told before is known to be older.
+            let number = self.number;
+            return Roster { room: Arc::clone(room), number, ..Roster::default() };
+        };
+        let count = row.present.len();
+        let told = if count > limit { CANDIDATES } else { limit };
+        let members = row.present.iter().take(told).map(|it| Arc::clone(name(it.1))).collect();
+        Roster { room: Arc::clone(room), number: row.number, count, members }
+    }
+}

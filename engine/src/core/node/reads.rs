@@ -1,0 +1,327 @@
+//! One look at users, without a watch: asked by the application, or polled (rule 16).
+//!
+//! A look may need the application's word on who may see whom, and the shared store's on how the
+//! users stand. It waits for both, in this order, and is answered through the gate.
+
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use foldhash::quality::FixedState;
+use greendot_protocol::{Epoch, Time};
+
+use super::output::{Answer, Mark};
+use super::shared::{Shared, Then};
+use super::{Node, Output};
+use crate::core::directory::{Outlook, Record};
+use crate::core::gate::{Fineness, Glimpse, Sight};
+use crate::store::{OutlookReport, Report, Request};
+
+/// Looks that may wait for the application at a time; one more is answered with what is known.
+const WAITING: usize = 4_096;
+
+/// Users in one answer to [`Node::list`].
+const LISTED: usize = 1_000;
+
+/// What is wanted.
+#[derive(Clone, Debug)]
+pub(in crate::core::node) struct Look {
+    /// The number that the application gave it.
+    pub(in crate::core::node) ask: u64,
+    pub(in crate::core::node) viewer: Arc<str>,
+    pub(in crate::core::node) users: Vec<Arc<str>>,
+    /// Only what changed since.
+    since: Option<Mark>,
+}
+
+/// A look that waits for the application's answers about so many pairs.
+#[derive(Debug)]
+struct Waiting {
+    left: usize,
+    what: What,
+}
+
+#[derive(Debug)]
+enum What {
+    /// Then the users are read.
+    Look(Look),
+    /// These were read already.
+    List { ask: u64, viewer: Arc<str>, outlook: Arc<Outlook>, hides: bool, records: Vec<Found> },
+}
+
+type Found = (Arc<str>, Record);
+
+/// The looks that wait.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    waiting: BTreeMap<u64, Waiting>,
+    next: u64,
+}
+
+impl Reads {
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+impl Node {
+    /// One look at some users, as `viewer` may see them; [`Output::Answer`] brings it under the
+    /// number `ask`. With a mark of an earlier answer about the same users, only what changed since
+    /// is told, or everything again if that cannot be said.
+    pub fn ask(&mut self, now: Time, ask: u64, viewer: &str, users: &[&str], since: Option<Mark>) {
+        let mut names: Vec<Arc<str>> = Vec::with_capacity(users.len());
+        for &user in users {
+            // The same name twice is one question.
+            if !names.iter().any(|it| **it == *user) {
+                names.push(user.into());
+            }
+        }
+        let look = Look { ask, viewer: viewer.into(), users: names, since };
+        let pairs = look.users.clone();
+        let viewer = Arc::clone(&look.viewer);
+        if let Some(look) = self.wait_for_audience(now, &viewer, &pairs, What::Look(look)) {
+            self.go_on(now, look);
+        }
+    }
+
+    /// Who is present among those that the viewer may see; [`Output::List`] brings it under the
+    /// number `ask`.
+    pub fn list(&mut self, now: Time, ask: u64, viewer: &str) {
+        let viewer: Arc<str> = viewer.into();
+        if self.shared.as_ref().is_some_and(|it| !it.is_lost()) {
+            let request = Request::List { viewer: Arc::clone(&viewer), at_most: LISTED };
+            return self.submit(now, request, Then::Listed { ask, viewer });
+        }
+        let outlook = Arc::clone(self.directory.outlook(&viewer));
+        let hides = self.hides(&viewer);
+        let records = match &self.shared {
+            // Nobody can say who is there.
+            Some(_) => Vec::new(),
+            None => self
+                .directory
+                .present(LISTED)
+                .into_iter()
+                .map(|it| (Arc::clone(self.directory.name(it)), self.directory.record(it).clone()))
+                .collect(),
+        };
+        self.listed(now, ask, viewer, outlook, hides, records);
+    }
+
+    fn listed(
+        &mut self,
+        now: Time,
+        ask: u64,
+        viewer: Arc<str>,
+        outlook: Arc<Outlook>,
+        hides: bool,
+        records: Vec<Found>,
+    ) {
+        let pairs: Vec<Arc<str>> = records.iter().map(|it| Arc::clone(&it.0)).collect();
+        let what = What::List { ask, viewer: Arc::clone(&viewer), outlook, hides, records };
+        if let Some(what) = self.wait_for_audience(now, &viewer, &pairs, what) {
+            self.go_on(now, what);
+        }
+    }
+
+    /// Keeps what needs answers that are not known yet; gives back what need not wait.
+    fn wait_for_audience(
+        &mut self,
+        now: Time,
+        viewer: &Arc<str>,
+        users: &[Arc<str>],
+        what: What,
+    ) -> Option<What> {
+        let Some(audience) = self.audience.as_mut() else { return Some(what) };
+        if self.reads.waiting.len() >= WAITING {
+            return Some(what);
+        }
+        self.reads.next += 1;
+        let read = self.reads.next;
+        let others = users.iter().filter(|it| *it != viewer);
+        let left = others.filter(|it| audience.await_pair(now, viewer, it, read)).count();
+        if left == 0 {
+            return Some(what);
+        }
+        self.reads.waiting.insert(read, Waiting { left, what });
+        self.ask_audience(now);
+        None
+    }
+
+    /// One answer less is waited for.
+    pub(super) fn read_goes_on(&mut self, now: Time, read: u64) {
+        let Some(waiting) = self.reads.waiting.get_mut(&read) else { return };
+        waiting.left -= 1;
+        if waiting.left == 0
+            && let Some(waiting) = self.reads.waiting.remove(&read)
+        {
+            self.go_on(now, waiting.what);
+        }
+    }
+
+    fn go_on(&mut self, now: Time, what: What) {
+        match what {
+            What::Look(look) => {
+                if self.shared.as_ref().is_some_and(|it| !it.is_lost()) {
+                    let (viewer, users) = (Arc::clone(&look.viewer), look.users.clone());
+                    self.submit(now, Request::Read { viewer, users }, Then::Asked(look));
+                } else {
+                    self.answer_look(now, now, &look, &[], None);
+                }
+            }
+            What::List { ask, viewer, outlook, hides, records } => {
+                let light = self.watches.light(now);
+                let mut users: Vec<Arc<str>> = records
+                    .iter()
+                    .filter(|(user, record)| {
+                        let sight = self.sight(now, &viewer, user, &outlook, hides);
+                        Glimpse::of(record, sight, light).is_present()
+                    })
+                    .map(|it| Arc::clone(&it.0))
+                    .collect();
+                users.sort_unstable();
+                let more = records.len() >= LISTED;
+                self.outputs.push_back(Output::List { ask, users, more });
+            }
+        }
+    }
+
+    /// How a viewer that does not watch looks at a user.
+    fn sight(&self, now: Time, viewer: &str, user: &str, outlook: &Outlook, hides: bool) -> Sight {
+        if viewer == user {
+            return Sight::OWN;
+        }
+        let allowed = if hides { Fineness::Nothing } else { self.allowed(now, viewer, user) };
+        Sight::PUBLIC.allowed(allowed).through(outlook.bars.get(user))
+    }
+
+    /// The store has answered a look at `said`, or cannot: then users are as far as this node
+    /// knows them.
+    pub(super) fn answer_look(
+        &mut self,
+        now: Time,
+        said: Time,
+        look: &Look,
+        reports: &[Report],
+        outlook: Option<&OutlookReport>,
+    ) {
+        let light = self.watches.light(now);
+        let lost = self.shared.as_ref().is_some_and(Shared::is_lost);
+        let by_name: BTreeMap<&str, &Report> = reports.iter().map(|it| (&*it.user, it)).collect();
+        let answers: Vec<Answer> = match outlook.filter(|_| !lost) {
+            Some(report) => {
+                let outlook = Outlook::of(said, report);
+                let hides = self.settings.reciprocal && report.hides;
+                let unheard = Record::default();
+                look.users
+                    .iter()
+                    .map(|user| {
+                        let sight = self.sight(now, &look.viewer, user, &outlook, hides);
+                        let record = by_name.get(&**user).map(|it| Record::of(said, it));
+                        let record = record.as_ref().unwrap_or(&unheard);
+                        Answer::new(now, user, &Glimpse::of(record, sight, light))
+                    })
+                    .collect()
+            }
+            None => look
+                .users
+                .iter()
+                .map(|user| self.read(now, &look.viewer, user, |it| Answer::new(now, user, &it)))
+                .collect(),
+        };
+        self.give(look, answers);
+    }
+
+    /// Answers with everything, or with what changed since the mark.
+    fn give(&mut self, look: &Look, mut users: Vec<Answer>) {
+        let mark = Mark::of(self.epoch(), &users);
+        let full = match &look.since {
+            Some(since) if since.is_of(&mark) => {
+                let changed = since.changed(&mark);
+                let mut at = 0;
+                users.retain(|_| {
+                    at += 1;
+                    changed[at - 1]
+                });
+                false
+            }
+            _ => true,
+        };
+        self.outputs.push_back(Output::Answer { ask: look.ask, full, mark, users });
+    }
+
+    pub(super) fn answer_list(
+        &mut self,
+        now: Time,
+        said: Time,
+        ask: u64,
+        viewer: Arc<str>,
+        reports: &[Report],
+        outlook: Option<&OutlookReport>,
+    ) {
+        let records =
+            reports.iter().map(|it| (Arc::clone(&it.user), Record::of(said, it))).collect();
+        let hides = self.settings.reciprocal && outlook.is_some_and(|it| it.hides);
+        let outlook = Arc::new(outlook.map_or_else(Outlook::default, |it| Outlook::of(said, it)));
+        self.listed(now, ask, viewer, outlook, hides, records);
+    }
+
+    /// One look at a user, as `viewer` may see it and as far as this node knows: with a shared
+    /// store, users whom nobody here watches are unknown, and all are to a viewer that does not
+    /// watch here. What the application has not said shows nothing.
+    pub fn read<R>(
+        &self,
+        now: Time,
+        viewer: &str,
+        user: &str,
+        with: impl FnOnce(Glimpse<'_>) -> R,
+    ) -> R {
+        let light = self.watches.light(now);
+        if self.shared.is_some() {
+            let hides = self.hides(viewer);
+            let outlook = self.watches.outlook(viewer);
+            let glimpse = match (self.watches.record(user), outlook) {
+                (Some(record), Some(outlook)) => {
+                    Glimpse::of(record, self.sight(now, viewer, user, &outlook, hides), light)
+                }
+                _ => Glimpse::unknown(),
+            };
+            return with(glimpse);
+        }
+        let sight =
+            self.sight(now, viewer, user, self.directory.outlook(viewer), self.hides(viewer));
+        match self.directory.find(user) {
+            Some(id) => with(Glimpse::of(self.directory.record(id), sight, light)),
+            None => with(Glimpse::of_nobody(light)),
+        }
+    }
+
+    /// One look at a user, as everybody may see it.
+    pub fn read_public<R>(&self, now: Time, user: &str, with: impl FnOnce(Glimpse<'_>) -> R) -> R {
+        let light = self.watches.light(now);
+        match self.directory.find(user) {
+            Some(id) => with(Glimpse::of(self.directory.record(id), Sight::PUBLIC, light)),
+            None => with(Glimpse::of_nobody(light)),
+        }
+    }
+}
+
+impl Mark {
+    /// What was told of these users.
+    fn of(epoch: Epoch, users: &[Answer]) -> Self {
+        let digest = |it: &Answer| {
+            let told = (&it.user, it.state as u8, it.version.0, &it.note, it.seen_ago.is_some());
+            FixedState::default().hash_one((epoch.0, told)) as u32
+        };
+        Self { epoch: epoch.0, digests: users.iter().map(digest).collect() }
+    }
+
+    /// Whether it can be of the same users as another, in the same epoch.
+    fn is_of(&self, other: &Self) -> bool {
+        self.epoch == other.epoch && self.digests.len() == other.digests.len()
+    }
+
+    /// Which of the users are told of otherwise now.
+    fn changed(&self, now: &Self) -> Vec<bool> {
+        self.digests.iter().zip(&now.digests).map(|(before, now)| before != now).collect()
+    }
+}

@@ -1,0 +1,145 @@
+//! Users with very many watchers: each of these is told at most once in an interval (rule 15).
+//!
+//! A change is held for a while, and then begins a round: over the interval the watchers are gone
+//! through once, a part at a time, and each is told the newest state, if that is not what it was
+//! shown last. What has changed back by then costs nothing. A change during a round is followed by
+//! another round in the same order, so that no watcher hears more often than once an interval.
+
+use greendot_protocol::{Span, Time};
+
+use super::{Watches, mark};
+use crate::core::gate::HOUR;
+use crate::core::slab::Id;
+
+/// In so many parts a crowd is told: with the default interval, ten a second.
+const PARTS: u64 = 100;
+
+/// A change is held for this part of the interval: what reverses within it is told to nobody.
+const HOLD: u64 = 10;
+
+/// When a user's watchers are a crowd.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CrowdRule {
+    /// Above so many watchers.
+    pub(crate) limit: usize,
+    /// How often they are told at most.
+    pub(crate) every: Span,
+    /// Above so many they are told only whether the user was there within the hour.
+    pub(crate) throng: usize,
+}
+
+/// A round of telling.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    began: Time,
+    /// The soonest that it may begin: the round before is over then.
+    earliest: Time,
+    /// How many there are to tell; none: it has not begun.
+    many: Option<usize>,
+    /// Those before this place are still to be told. It moves down, because a watcher that takes
+    /// the place of one that left comes from the end: it is told twice rather than never.
+    left: usize,
+    /// When the next part is due.
+    pub(super) next: Time,
+    /// Something has changed since it began.
+    again: bool,
+}
+
+impl Watches {
+    /// When the next part of a crowd is due.
+    pub(crate) fn crowd_deadline(&self) -> Time {
+        self.rounds.first().map_or(Time::MAX, |it| it.0)
+    }
+
+    pub(super) fn tell_crowd(&mut self, now: Time, id: Id) {
+        let Some(subject) = self.subjects.get_mut(id) else { return };
+        if let Some(round) = subject.round.as_mut() {
+            round.again = true;
+            let at = now + self.crowds.every.fraction(1, HOLD);
+            if round.began > at && round.began > round.earliest {
+                // It only waited for the hour to pass.
+                self.rounds.remove(&(round.next, id));
+                let at = at.max(round.earliest);
+                (round.began, round.next) = (at, at);
+                self.rounds.insert((at, id));
+            }
+            return;
+        }
+        self.begin_round(now + self.crowds.every.fraction(1, HOLD), now, id);
+    }
+
+    fn begin_round(&mut self, at: Time, earliest: Time, id: Id) {
+        let Some(subject) = self.subjects.get_mut(id) else { return };
+        let round = Round { began: at, earliest, many: None, left: 0, next: at, again: false };
+        subject.round = Some(round);
+        self.rounds.insert((at, id));
+    }
+
+    /// Tells the parts of crowds that are due.
+    pub(crate) fn turn_rounds(&mut self, now: Time) {
+        while let Some(&(at, id)) = self.rounds.first() {
+            if at > now {
+                return;
+            }
+            self.rounds.pop_first();
+            self.turn_round(now, id);
+        }
+    }
+
+    fn turn_round(&mut self, now: Time, id: Id) {
+        let every = self.crowds.every.as_millis().max(1);
+        let Some(subject) = self.subjects.get_mut(id) else { return };
+        let Some(round) = subject.round.as_mut() else { return };
+        let many = *round.many.get_or_insert_with(|| {
+            round.left = subject.watchers.len();
+            round.again = false;
+            round.left
+        });
+        let passed = now.since(round.began).as_millis() + every / PARTS;
+        // The first part goes at once, the last one when the interval is nearly over.
+        let told = (many as u64).saturating_mul(passed).div_ceil(every) as usize;
+        let from = many.saturating_sub(told).min(round.left);
+        let part = from.min(subject.watchers.len())..round.left.min(subject.watchers.len());
+        round.left = from;
+        let over = from == 0;
+        let part = subject.watchers[part].to_vec();
+        let (began, again) = (round.began, round.again);
+        if over {
+            subject.round = None;
+        } else {
+            round.next = now + Span::from_millis((every / PARTS).max(1));
+            let next = round.next;
+            self.rounds.insert((next, id));
+        }
+        for watch in part {
+            let Some(row) = self.watches.get(watch) else { continue };
+            let differs = self.scene(now).glimpse(row).is_some_and(|it| row.shown.differs(&it));
+            if differs {
+                mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+            } else if let Some(row) = self.watches.get_mut(watch).filter(|it| it.renumber) {
+                // The numbering still goes on from what was shown.
+                row.marked = true;
+                super::enlist(&mut self.viewers, &mut self.marked, row.viewer, watch);
+            }
+        }
+        if over && again {
+            let at = now.max(began + self.crowds.every);
+            self.begin_round(at, at, id);
+        } else if over {
+            self.await_hour(now, began + self.crowds.every, id);
+        }
+    }
+
+    /// One that is shown from afar looks gone an hour after it went.
+    fn await_hour(&mut self, now: Time, earliest: Time, id: Id) {
+        let Some(subject) = self.subjects.get(id) else { return };
+        if subject.watchers.len() <= self.crowds.throng {
+            return;
+        }
+        let seen = subject.record.as_ref().filter(|it| !it.public.is_present());
+        let at = seen.and_then(|it| it.seen).map(|it| it + HOUR);
+        if let Some(at) = at.filter(|at| *at > now) {
+            self.begin_round(at.max(earliest), earliest, id);
+        }
+    }
+}

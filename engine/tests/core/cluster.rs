@@ -1,0 +1,261 @@
+//! Nodes on one virtual clock, alone or around a shared store, and all that some onlookers are told.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use greendot_engine::core::{
+    ConnId, Connect, Fineness, Mark, Node, Output, SelfReport, Settings, Start,
+};
+use greendot_engine::protocol::{ClientFrame, Epoch, Mode, Span, Time, WatchItem, binary};
+use greendot_engine::store::{MemoryStore, NodeId, Store};
+
+/// A connection: its node, and what the node calls it.
+pub(crate) type Line = (usize, ConnId);
+
+/// What an application says a viewer may see of a user; none: it fails to.
+type Audience = dyn Fn(&str, &str) -> Option<Fineness>;
+
+/// What an onlooker was told: when (ms), on which line or by which answer, and what.
+pub(crate) type Told = (u64, String, Vec<u8>);
+
+pub(crate) struct Cluster {
+    pub(crate) nodes: Vec<Node>,
+    store: Option<MemoryStore>,
+    pub(crate) now: Time,
+    /// Lines that are listened to, with their names.
+    heard: BTreeMap<Line, String>,
+    ready: BTreeSet<Line>,
+    pub(crate) transcript: Vec<Told>,
+    /// What the application lets a viewer see of a user.
+    pub(crate) audience: Box<Audience>,
+    /// How long the application takes to say so, in ms.
+    pub(crate) thinks: u64,
+    thoughts: VecDeque<(Time, usize, u64, Vec<Option<Fineness>>)>,
+    /// Questions that the application was asked.
+    pub(crate) questions: usize,
+    asks: u64,
+    names: BTreeMap<u64, String>,
+    marks: BTreeMap<String, Mark>,
+}
+
+/// The store's clock has an origin of its own.
+const STORE: u64 = 777_000_000;
+/// So have the nodes'.
+const NODES: u64 = 50_000_000;
+
+impl Cluster {
+    pub(crate) fn new(settings: Settings, nodes: usize, shared: bool) -> Self {
+        let now = Time::from_millis(NODES);
+        let store_now = Time::from_millis(STORE);
+        let node = |index: usize| {
+            let seed = index as u64 + 1;
+            if shared {
+                Node::with_store(settings, now, NodeId(seed), false, seed)
+            } else {
+                Node::new(settings, now, Epoch(1), 0, seed, Start::Fresh)
+            }
+        };
+        Self {
+            nodes: (0..nodes).map(|it| node(it).expect("settings that work")).collect(),
+            store: shared.then(|| MemoryStore::new(settings, false, store_now, Epoch(1), 9, false)),
+            now,
+            heard: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            transcript: Vec::new(),
+            audience: Box::new(|_, _| Some(Fineness::Live)),
+            thinks: 0,
+            thoughts: VecDeque::new(),
+            questions: 0,
+            asks: 0,
+            names: BTreeMap::new(),
+            marks: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn millis(&self) -> u64 {
+        self.now.as_millis() - NODES
+    }
+
+    pub(crate) fn connect(
+        &mut self,
+        node: usize,
+        user: &str,
+        session: &str,
+        passive: bool,
+    ) -> Line {
+        let connect = Connect {
+            user,
+            session,
+            passive,
+            report: SelfReport::default(),
+            token_until: None,
+            device: "",
+        };
+        let conn = self.nodes[node].handle_connect(self.now, &connect).expect("may connect");
+        self.settle();
+        (node, conn)
+    }
+
+    /// From now on all that is said on this line is written down.
+    pub(crate) fn listen(&mut self, line: Line, name: &str) {
+        self.heard.insert(line, name.to_owned());
+        self.settle();
+    }
+
+    pub(crate) fn say(&mut self, line: Line, frame: &ClientFrame<'_>) {
+        self.nodes[line.0].handle_frame(self.now, line.1, frame);
+        self.settle();
+    }
+
+    pub(crate) fn watch(&mut self, line: Line, request: u32, users: &[(u32, &str)]) {
+        let users = users.iter().map(|&(number, user)| WatchItem { number, user }).collect();
+        self.say(line, &ClientFrame::Watch { request, users });
+    }
+
+    pub(crate) fn hang_up(&mut self, line: Line) {
+        self.heard.remove(&line);
+        self.nodes[line.0].handle_drop(self.now, line.1);
+        self.settle();
+    }
+
+    pub(crate) fn set_mode(&mut self, node: usize, user: &str, mode: Mode) {
+        self.nodes[node].set_mode(self.now, user, mode);
+        self.settle();
+    }
+
+    pub(crate) fn block(&mut self, node: usize, user: &str, viewer: &str, blocked: bool) {
+        self.nodes[node].set_block(self.now, user, viewer, blocked);
+        self.settle();
+    }
+
+    pub(crate) fn audience_changed(&mut self, node: usize, user: &str, viewer: &str) {
+        self.nodes[node].audience_changed(self.now, Some(user), Some(viewer));
+        self.settle();
+    }
+
+    /// Asks how users stand, with the mark of the ask before of this name.
+    pub(crate) fn ask(&mut self, node: usize, name: &str, viewer: &str, users: &[&str]) {
+        self.asks += 1;
+        self.names.insert(self.asks, name.to_owned());
+        let since = self.marks.get(name).cloned();
+        self.nodes[node].ask(self.now, self.asks, viewer, users, since);
+        self.settle();
+    }
+
+    pub(crate) fn list(&mut self, node: usize, name: &str, viewer: &str) {
+        self.asks += 1;
+        self.names.insert(self.asks, name.to_owned());
+        self.nodes[node].list(self.now, self.asks, viewer);
+        self.settle();
+    }
+
+    /// Lets so many ms pass.
+    pub(crate) fn pass(&mut self, millis: u64) {
+        let end = self.now + Span::from_millis(millis);
+        loop {
+            let thought = self.thoughts.front().map_or(Time::MAX, |it| it.0);
+            let due = self.nodes.iter().map(Node::deadline).min().unwrap_or(Time::MAX).min(thought);
+            if due > end {
+                break;
+            }
+            self.now = self.now.max(due);
+            self.think();
+            for node in 0..self.nodes.len() {
+                if self.nodes[node].deadline() <= self.now {
+                    self.nodes[node].handle_timeout(self.now);
+                }
+            }
+            self.settle();
+        }
+        self.now = end;
+    }
+
+    fn think(&mut self) {
+        while let Some((at, ..)) = self.thoughts.front()
+            && *at <= self.now
+            && let Some((_, node, number, answers)) = self.thoughts.pop_front()
+        {
+            self.nodes[node].handle_audience(self.now, number, &answers);
+        }
+    }
+
+    fn store_now(&self) -> Time {
+        Time::from_millis(STORE + self.millis())
+    }
+
+    /// Does what the nodes ask until they ask no more.
+    fn settle(&mut self) {
+        loop {
+            let mut quiet = true;
+            for node in 0..self.nodes.len() {
+                while let Some(output) = self.nodes[node].poll_output() {
+                    quiet = false;
+                    self.perform(node, output);
+                }
+            }
+            let ready: Vec<Line> = std::mem::take(&mut self.ready).into_iter().collect();
+            for line in ready {
+                self.hear(line);
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    fn perform(&mut self, node: usize, output: Output) {
+        match output {
+            Output::Ready(conn) => _ = self.ready.insert((node, conn)),
+            Output::ReadFirst(conn) => self.nodes[node].handle_read(self.now, conn),
+            Output::Close { conn, .. } => {
+                self.hear((node, conn));
+                self.nodes[node].handle_drop(self.now, conn);
+            }
+            Output::Store { number, request } => {
+                let now = self.store_now();
+                let Some(store) = self.store.as_mut() else { return };
+                let reply = store.handle(now, NodeId(node as u64 + 1), &request);
+                let mut notices = Vec::new();
+                while let Some(notice) = store.poll_notice() {
+                    notices.push(notice);
+                }
+                for (to, number, notice) in notices {
+                    self.nodes[to.0 as usize - 1].handle_notice(self.now, number, &notice);
+                }
+                self.nodes[node].handle_reply(self.now, number, &reply);
+            }
+            Output::Answer { ask, full, mark, users } => {
+                let Some(name) = self.names.remove(&ask) else { return };
+                let told = format!("{full} {users:?}");
+                self.marks.insert(name.clone(), mark);
+                self.transcript.push((self.millis(), name, told.into_bytes()));
+            }
+            Output::List { ask, users, more } => {
+                let Some(name) = self.names.remove(&ask) else { return };
+                self.transcript.push((self.millis(), name, format!("{users:?} {more}").into()));
+            }
+            Output::Audience { number, pairs } => {
+                self.questions += 1;
+                let answers = pairs.iter().map(|it| (self.audience)(&it.0, &it.1)).collect();
+                let at = self.now + Span::from_millis(self.thinks);
+                self.thoughts.push_back((at, node, number, answers));
+                self.think();
+            }
+            Output::MayJoin { ask, .. } => self.nodes[node].handle_may_join(self.now, ask, true),
+            Output::Ping(conn) => self.nodes[node].handle_pong(self.now, conn),
+            _ => {}
+        }
+    }
+
+    fn hear(&mut self, line: Line) {
+        let (now, at) = (self.now, self.millis());
+        let name = self.heard.get(&line).cloned();
+        let transcript = &mut self.transcript;
+        self.nodes[line.0].transmit(now, line.1, &mut |frame| {
+            if let Some(name) = &name {
+                let mut bytes = Vec::new();
+                binary::encode_server(frame, &mut bytes);
+                transcript.push((at, name.clone(), bytes));
+            }
+        });
+    }
+}
