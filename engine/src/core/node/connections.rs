@@ -82,7 +82,7 @@ impl Node {
                 session: connect.session,
                 passive: connect.passive,
                 idle: connect.report.idle,
-                mode: connect.report.mode,
+                mode,
                 device: cut(connect.device),
                 generation: None,
             },

@@ -28,6 +28,7 @@ pub use self::complaint::{Complaint, Kind, Place};
 use self::conn::Conn;
 use self::device::Device;
 use self::periods::{Periods, SLACK};
+use self::session::BATCH;
 use self::states::States;
 use self::user::User;
 use crate::file::Scenario;
@@ -243,7 +244,9 @@ impl<'a> Oracle<'a> {
         match self.users.iter().position(|it| it.name == name) {
             Some(user) => user,
             None => {
-                self.users.push(User::new(name));
+                let mut user = User::new(name);
+                user.seen.batch = if self.cluster.thin { BATCH } else { 0 };
+                self.users.push(user);
                 let user = self.users.len() - 1;
                 self.derive(user);
                 user

@@ -46,6 +46,8 @@ pub(super) struct Seen {
     least: Option<(u64, u64)>,
     /// At least, before that.
     least_before: Option<u64>,
+    /// For how long what was heard may wait to be told, in ms.
+    pub(super) batch: u64,
     /// At most.
     pub(super) most: Option<u64>,
     /// The last frame heard while the user was hidden; it may count once the user shows again.
@@ -61,7 +63,7 @@ impl Seen {
         if self.least.is_some() && at <= least {
             return;
         }
-        if since < now {
+        if since + self.batch < now {
             self.least_before = self.least.map(|it| it.1);
         }
         self.least = Some((now, at));
@@ -77,7 +79,7 @@ impl Seen {
     /// At least, as a node knows that may have heard of it `before` this very moment only.
     pub(super) fn least(&self, now: u64, before: bool) -> Option<u64> {
         match self.least {
-            Some((since, _)) if before && since >= now => self.least_before,
+            Some((since, _)) if before && since + self.batch >= now => self.least_before,
             it => it.map(|it| it.1),
         }
     }
