@@ -65,11 +65,10 @@ impl Node {
             Some(Due::Ping) => {}
             // Nobody could renew anything for a while: nobody ends for it. One that lingers has left
             // this node, and nothing could have renewed it here (rule 3).
-            Some(Due::Expired) if spared => {
-                if self.leases.has_idled(now, conn) {
-                    self.set_idle(now, conn, Idle::Found);
-                }
+            Some(Due::Expired) if spared && self.leases.has_idled(now, conn) => {
+                self.set_idle(now, conn, Idle::Found);
             }
+            Some(Due::Expired) if spared => {}
             Some(Due::Silent) => self.seat_is_silent(conn),
             Some(Due::Idle) => self.set_idle(now, conn, Idle::Found),
             // A session that said `closing` may still have its connection, too.

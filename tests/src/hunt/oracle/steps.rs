@@ -94,6 +94,10 @@ impl Oracle<'_> {
 
     fn revoke(&mut self, user: usize, by: Option<usize>) {
         self.users[user].revoked = true;
+        // The store ends its sessions by what it has been told.
+        if self.cluster.thin {
+            self.users[user].seen.lose_last_batch(self.now);
+        }
         // Until every node knows, some sessions are there and some are not.
         self.users[user].murky |= by.is_some();
         let blurred = (0..self.cluster.nodes.len()).any(|it| !self.cluster.is_settled(it));

@@ -4,7 +4,7 @@ use greendot_protocol::{Mode, ModeChoice, State};
 
 use super::SLACK;
 use super::cluster::Cluster;
-use super::session::{BATCH, Session};
+use super::session::Session;
 use super::states::States;
 
 /// A user, as far as what crossed the edges tells.
@@ -70,8 +70,8 @@ impl Seen {
     }
 
     /// What was heard since the last batch of renewals is known to nobody.
-    fn lose_last_batch(&mut self, now: u64) {
-        if let Some((since, _)) = self.least.filter(|it| it.0 + BATCH >= now) {
+    pub(super) fn lose_last_batch(&mut self, now: u64) {
+        if let Some((since, _)) = self.least.filter(|it| it.0 + self.batch >= now) {
             self.least = self.least_before.map(|it| (since, it));
         }
     }
