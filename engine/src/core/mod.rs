@@ -10,6 +10,8 @@ mod audience;
 pub mod directory;
 mod gate;
 mod leases;
+mod moment;
+mod name;
 mod node;
 mod settings;
 mod slab;
@@ -17,6 +19,7 @@ mod watches;
 mod wheel;
 
 pub use gate::{DELAY, Fineness, Glimpse, LastSeen, RECENTLY, THIS_WEEK};
+pub use name::Name;
 pub use node::{
     Answer, AudienceCounts, ConnId, Connect, Ending, HeldSession, Mark, Node, NodeCounts, Output,
     Refusal, SelfReport, Start, Transition,

@@ -42,7 +42,7 @@ mod websocket;
 mod wire;
 
 // What an application needs of the other modules, so that it imports from one.
-pub use crate::core::{NodeCounts, Settings, SettingsError, Start, Transition};
+pub use crate::core::{Name, NodeCounts, Settings, SettingsError, Start, Transition};
 pub use greendot_protocol::{Mode, Span, State};
 
 pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token};

@@ -239,10 +239,10 @@ impl MemoryStore {
     fn report(&self, now: Time, user: UserId) -> Report {
         let record = self.directory.record(user);
         Report {
-            user: Arc::clone(self.directory.name(user)),
+            user: self.directory.shared_name(user),
             public: record.public,
             own: record.own,
-            note: Arc::clone(&record.note),
+            note: record.note,
             seen_ago: record.seen.map(|at| now.since(at)),
             heard: record.heard,
             wish: record.wish,
@@ -506,7 +506,7 @@ impl MemoryStore {
     fn end(&mut self, now: Time, session: SessionId, heard: Time, turned: &mut Vec<Report>) {
         self.vacate(now, session);
         let Some(user) = self.directory.user_of(session) else { return };
-        let name = Arc::clone(self.directory.name(user));
+        let name = self.directory.shared_name(user);
         self.wrote(now, &name);
         let change = self.directory.end(session, heard);
         self.publish(now, user, change, turned);
@@ -728,7 +728,7 @@ impl Store for MemoryStore {
         }
         self.tell_rooms(now);
         for user in self.directory.take_followed() {
-            let name = Arc::clone(self.directory.name(user));
+            let name = self.directory.shared_name(user);
             let nodes = self.owners.get(&name).into_iter().flatten().copied().collect::<Vec<_>>();
             self.tell_sessions(now, &name, &nodes);
         }

@@ -5,6 +5,7 @@
 
 mod face;
 mod outlook;
+mod people;
 mod record;
 mod rooms;
 mod sessions;
@@ -12,7 +13,8 @@ mod users;
 
 pub use face::Face;
 pub use outlook::{Bar, Outlook, Screen};
+pub use people::UserId;
 pub use record::Record;
 pub use rooms::Roster;
 pub use sessions::{Connected, Joining, SessionId, SessionView};
-pub use users::{Change, Directory, UserId};
+pub use users::{Change, Directory};

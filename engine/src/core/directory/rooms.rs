@@ -104,11 +104,11 @@ impl Rooms {
         touched
     }
 
-    pub(super) fn roster<'a>(
+    pub(super) fn roster(
         &self,
         room: &Arc<str>,
         limit: usize,
-        name: impl Fn(UserId) -> &'a Arc<str>,
+        name: impl Fn(UserId) -> Arc<str>,
     ) -> Roster {
         let Some(row) = self.by_name.get(room) else {
             // Nobody is there; one that was told before is known to be older.
@@ -117,7 +117,7 @@ impl Rooms {
         };
         let count = row.present.len();
         let told = if count > limit { CANDIDATES } else { limit };
-        let members = row.present.iter().take(told).map(|it| Arc::clone(name(it.1))).collect();
+        let members = row.present.iter().take(told).map(|it| name(it.1)).collect();
         Roster { room: Arc::clone(room), number: row.number, count, members }
     }
 }

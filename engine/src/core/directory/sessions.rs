@@ -1,15 +1,17 @@
 //! Sessions as the directory knows them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::quality::FixedState;
 use greendot_protocol::{Mode, ModeChoice, Revision, Time};
 
 use super::{Change, UserId};
-use crate::core::slab::Id;
+use crate::core::name::Name;
 
-/// A session's place in the directory. One that has ended is reached by no id.
+/// A session's place in the directory, while it is there: later it may be another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionId(pub(super) Id);
+pub struct SessionId(pub(super) u32);
 
 /// A session that connects.
 #[derive(Clone, Copy, Debug)]
@@ -68,17 +70,29 @@ pub struct SessionView {
     pub since: Time,
 }
 
-/// A row of the directory's table.
+/// The table of sessions: a row of 40 bytes each, and what few have beside it.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    rows: Vec<Session>,
+    /// The first of the rows that nobody has, each of which names the next.
+    free: u32,
+    live: usize,
+    /// Generations are kept as what they are above this.
+    base: u64,
+    extras: HashMap<SessionId, Extra, FixedState>,
+}
+
+/// A row of the table.
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) user: UserId,
-    /// The user's next session: a list through the table, since most users have just one.
-    pub(super) next: Option<SessionId>,
-    pub(super) name: Box<str>,
-    pub(super) generation: u64,
-    pub(super) idle: bool,
-    pub(super) passive: bool,
-    pub(super) lingering: bool,
+    name: Name,
+    /// The user; [`NONE`] in a row that nobody has.
+    user: u32,
+    /// The slot of the user's next session (a list through the table, since most users have just one), or of the next
+    /// free row, and above it the flags.
+    link: u32,
+    /// Less the table's base; [`NONE`]: among the extras.
+    generation: u32,
     /// When it began, in seconds.
     since: u32,
 }
@@ -90,37 +104,229 @@ pub(super) struct Extra {
     pub(super) rooms: Vec<Arc<str>>,
     /// What the person may call the device; may be empty.
     pub(super) device: Box<str>,
+    /// A generation from a time before this table's.
+    generation: Option<u64>,
 }
 
-impl Session {
-    pub(super) fn new(
+const NONE: u32 = u32::MAX;
+/// The part of a link that is a slot: there are fewer than 2²⁹ sessions.
+const SLOT: u32 = (1 << 29) - 1;
+/// No further slot.
+const END: u32 = SLOT;
+const IDLE: u32 = 1 << 29;
+const PASSIVE: u32 = 1 << 30;
+const LINGERING: u32 = 1 << 31;
+
+impl Sessions {
+    pub(super) fn new(base: u64) -> Self {
+        Self { rows: Vec::new(), free: END, live: 0, base, extras: HashMap::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.live
+    }
+
+    pub(super) fn get(&self, id: SessionId) -> Option<&Session> {
+        self.rows.get(id.0 as usize).filter(|it| it.user != NONE)
+    }
+
+    pub(super) fn get_mut(&mut self, id: SessionId) -> Option<&mut Session> {
+        self.rows.get_mut(id.0 as usize).filter(|it| it.user != NONE)
+    }
+
+    /// # Panics
+    ///
+    /// At 2²⁹ sessions.
+    pub(super) fn insert(
+        &mut self,
         user: UserId,
         next: Option<SessionId>,
         now: Time,
         generation: u64,
         joining: &Joining<'_>,
-    ) -> Self {
-        Self {
-            user,
-            next,
+    ) -> SessionId {
+        let mut row = Session {
             name: joining.session.into(),
-            generation,
-            idle: joining.idle.unwrap_or(false),
-            passive: joining.passive,
-            lingering: false,
+            user: user.0,
+            link: next.map_or(END, |it| it.0),
+            generation: 0,
             since: u32::try_from(now.as_millis() / 1000).unwrap_or(u32::MAX),
+        };
+        row.set(IDLE, joining.idle.unwrap_or(false));
+        row.set(PASSIVE, joining.passive);
+        let slot = self.free;
+        let id = if slot == END {
+            assert!(self.rows.len() < END as usize, "fewer than 2^29 sessions");
+            self.rows.push(row);
+            SessionId(self.rows.len() as u32 - 1)
+        } else {
+            let place = &mut self.rows[slot as usize];
+            self.free = place.link & SLOT;
+            *place = row;
+            SessionId(slot)
+        };
+        self.live += 1;
+        self.set_generation(id, generation);
+        id
+    }
+
+    /// Takes a session out: its user, its user's next session, whether it was passive, and what else it had.
+    pub(super) fn remove(&mut self, id: SessionId) -> Option<Removed> {
+        let free = self.free;
+        let row = self.get_mut(id)?;
+        let (user, next, passive) = (row.user(), row.next(), row.is_passive());
+        *row = Session { name: Name::default(), user: NONE, link: free, generation: 0, since: 0 };
+        self.free = id.0;
+        self.live -= 1;
+        if self.live == 0 {
+            // When everybody has gone the room goes back, too.
+            (self.rows, self.free) = (Vec::new(), END);
+        }
+        let extra = if self.extras.is_empty() { None } else { self.extras.remove(&id) };
+        Some(Removed { user, next, passive, extra: extra.unwrap_or_default() })
+    }
+
+    pub(super) fn set_generation(&mut self, id: SessionId, generation: u64) {
+        let above = generation.checked_sub(self.base).and_then(|it| u32::try_from(it).ok());
+        let Some(row) = self.get_mut(id) else { return };
+        match above.filter(|&it| it != NONE) {
+            Some(above) => row.generation = above,
+            None => {
+                row.generation = NONE;
+                self.extra_mut(id).generation = Some(generation);
+            }
         }
     }
 
-    pub(super) fn view(&self, extra: Option<&Extra>) -> SessionView {
-        SessionView {
-            session: self.name.clone(),
-            generation: self.generation,
-            lingering: self.lingering,
-            idle: self.idle,
-            passive: self.passive,
+    /// Whether any session has something beside its row.
+    pub(super) fn has_extras(&self) -> bool {
+        !self.extras.is_empty()
+    }
+
+    pub(super) fn extra(&self, id: SessionId) -> Option<&Extra> {
+        self.extras.get(&id)
+    }
+
+    pub(super) fn extra_mut(&mut self, id: SessionId) -> &mut Extra {
+        self.extras.entry(id).or_default()
+    }
+
+    pub(super) fn view(&self, id: SessionId) -> Option<SessionView> {
+        let row = self.get(id)?;
+        let extra = self.extra(id);
+        let told = extra.and_then(|it| it.generation).filter(|_| row.generation == NONE);
+        Some(SessionView {
+            session: row.name.as_str().into(),
+            generation: told.unwrap_or(self.base + u64::from(row.generation)),
+            lingering: row.is(LINGERING),
+            idle: row.is_idle(),
+            passive: row.is_passive(),
             device: extra.map(|it| it.device.clone()).unwrap_or_default(),
-            since: Time::from_millis(u64::from(self.since) * 1000),
+            since: Time::from_millis(u64::from(row.since) * 1000),
+        })
+    }
+}
+
+/// What a session leaves behind.
+#[derive(Debug)]
+pub(super) struct Removed {
+    pub(super) user: UserId,
+    pub(super) next: Option<SessionId>,
+    pub(super) passive: bool,
+    pub(super) extra: Extra,
+}
+
+impl Session {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn user(&self) -> UserId {
+        UserId(self.user)
+    }
+
+    pub(super) fn next(&self) -> Option<SessionId> {
+        let slot = self.link & SLOT;
+        (slot != END).then_some(SessionId(slot))
+    }
+
+    pub(super) fn set_next(&mut self, next: Option<SessionId>) {
+        self.link = self.link & !SLOT | next.map_or(END, |it| it.0);
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.is(IDLE)
+    }
+
+    pub(super) fn set_idle(&mut self, idle: bool) {
+        self.set(IDLE, idle);
+    }
+
+    pub(super) fn is_passive(&self) -> bool {
+        self.is(PASSIVE)
+    }
+
+    pub(super) fn set_passive(&mut self, passive: bool) {
+        self.set(PASSIVE, passive);
+    }
+
+    pub(super) fn set_lingering(&mut self, lingering: bool) {
+        self.set(LINGERING, lingering);
+    }
+
+    fn is(&self, flag: u32) -> bool {
+        self.link & flag != 0
+    }
+
+    fn set(&mut self, flag: u32, on: bool) {
+        self.link = if on { self.link | flag } else { self.link & !flag };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joining(session: &str) -> Joining<'_> {
+        Joining {
+            user: "ana",
+            session,
+            passive: false,
+            idle: None,
+            mode: None,
+            device: "",
+            generation: None,
         }
+    }
+
+    #[test]
+    fn a_session_is_small() {
+        assert_eq!(size_of::<Session>(), 40);
+    }
+
+    #[test]
+    fn a_generation_of_any_age_is_kept() {
+        let mut sessions = Sessions::new(1_000_000);
+        for generation in [5, 1_000_001, 1_000_000 + u64::from(u32::MAX), u64::MAX] {
+            let id = sessions.insert(UserId(0), None, Time::ZERO, generation, &joining("tab"));
+            assert_eq!(sessions.view(id).unwrap().generation, generation);
+        }
+    }
+
+    #[test]
+    fn a_free_row_is_used_again_and_all_rows_go_with_the_last_session() {
+        let mut sessions = Sessions::new(0);
+        let mut ids: Vec<SessionId> = (0..10)
+            .map(|_| sessions.insert(UserId(0), None, Time::ZERO, 1, &joining("tab")))
+            .collect();
+        let gone = ids.swap_remove(3);
+        sessions.remove(gone).unwrap();
+        assert!(sessions.get(gone).is_none());
+        let again = sessions.insert(UserId(0), None, Time::ZERO, 2, &joining("tab"));
+        assert_eq!(again, gone);
+        for id in ids.into_iter().chain([again]) {
+            sessions.remove(id).unwrap();
+        }
+        assert_eq!(sessions.rows.capacity(), 0);
     }
 }

@@ -1,22 +1,17 @@
-//! The table of users and the operations on it.
+//! The operations on users and their sessions.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use foldhash::quality::SeedableRandomState;
 use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, State, Time};
 
 use super::face::Tally;
 use super::outlook::Outlooks;
+use super::people::{People, UserId};
 use super::rooms::Rooms;
-use super::sessions::{Extra, Session};
+use super::sessions::{Removed, Session, Sessions};
 use super::{Connected, Face, Joining, Outlook, Record, Roster, SessionId, SessionView};
 use crate::core::gate::LastSeen;
-use crate::core::slab::{Id, Slab};
-
-/// A user's place in the directory; it never changes within an epoch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct UserId(u32);
+use crate::core::name::Name;
 
 /// What an operation changed for watchers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,11 +33,8 @@ impl Change {
 #[derive(Debug)]
 pub struct Directory {
     epoch: Epoch,
-    names: HashMap<Arc<str>, UserId, SeedableRandomState>,
-    users: Vec<User>,
-    sessions: Slab<Session>,
-    /// What few sessions have.
-    extras: HashMap<SessionId, Extra, foldhash::quality::FixedState>,
+    people: People,
+    sessions: Sessions,
     outlooks: Outlooks,
     rooms: Rooms,
     /// Users whose sessions have changed; kept only while somebody wants to know.
@@ -51,31 +43,14 @@ pub struct Directory {
     generation: u64,
 }
 
-#[derive(Debug)]
-struct User {
-    name: Arc<str>,
-    first: Option<SessionId>,
-    mode: Mode,
-    revision: Revision,
-    /// Whether the mode was chosen in this epoch: then no repetition beats it.
-    chosen: bool,
-    revoked: bool,
-    record: Record,
-}
-
 impl Directory {
     /// An empty directory. Generations start above `generation`, so that a directory that follows
     /// a lost one gives higher ones if it is given a time.
     pub fn new(epoch: Epoch, generation: u64, seed: u64) -> Self {
         Self {
             epoch,
-            names: HashMap::with_hasher(SeedableRandomState::with_seed(
-                seed,
-                foldhash::SharedSeed::global_fixed(),
-            )),
-            users: Vec::new(),
-            sessions: Slab::default(),
-            extras: HashMap::default(),
+            people: People::new(seed),
+            sessions: Sessions::new(generation),
             outlooks: Outlooks::new(seed),
             rooms: Rooms::new(seed),
             followed: None,
@@ -95,48 +70,52 @@ impl Directory {
 
     /// The user with this name, if ever heard of.
     pub fn find(&self, user: &str) -> Option<UserId> {
-        self.names.get(user).copied()
+        self.people.find(user)
     }
 
     /// The user's name.
-    pub fn name(&self, user: UserId) -> &Arc<str> {
-        &self.user(user).name
+    pub fn name(&self, user: UserId) -> &Name {
+        self.people.name(user)
+    }
+
+    /// The user's name, to be passed around.
+    pub(crate) fn shared_name(&self, user: UserId) -> Arc<str> {
+        self.name(user).as_str().into()
     }
 
     /// All that is known of the user.
-    pub fn record(&self, user: UserId) -> &Record {
-        &self.user(user).record
+    pub fn record(&self, user: UserId) -> Record {
+        self.people.record(user)
     }
 
     /// The user's mode and its revision.
     pub fn mode(&self, user: UserId) -> (Mode, Revision) {
-        let user = self.user(user);
-        (user.mode, user.revision)
+        self.people.mode(user)
     }
 
     /// Whether the account has been revoked.
     pub fn is_revoked(&self, user: &str) -> bool {
-        self.find(user).is_some_and(|id| self.user(id).revoked)
+        self.find(user).is_some_and(|id| self.people.is_revoked(id))
     }
 
     /// The user's session of this name.
     pub fn session(&self, user: UserId, name: &str) -> Option<SessionId> {
-        self.sessions_of(user).find(|(_, it)| *it.name == *name).map(|(id, _)| id)
+        self.sessions_of(user).find(|(_, it)| it.name() == name).map(|(id, _)| id)
     }
 
     /// The session in this slot, if there is one.
     pub(crate) fn session_at(&self, slot: u32) -> Option<SessionId> {
-        self.sessions.id_at(slot).map(SessionId)
+        self.sessions.get(SessionId(slot)).map(|_| SessionId(slot))
     }
 
     /// The session's user, while it is there.
     pub fn user_of(&self, session: SessionId) -> Option<UserId> {
-        self.sessions.get(session.0).map(|it| it.user)
+        self.sessions.get(session).map(Session::user)
     }
 
     /// The session's name, while it is there.
     pub fn session_name(&self, session: SessionId) -> Option<&str> {
-        self.sessions.get(session.0).map(|it| &*it.name)
+        self.sessions.get(session).map(Session::name)
     }
 
     /// The ids of the user's sessions, in the order of [`Self::views`].
@@ -146,53 +125,52 @@ impl Directory {
 
     /// How the session stands, while it is there.
     pub fn view(&self, session: SessionId) -> Option<SessionView> {
-        self.sessions.get(session.0).map(|it| it.view(self.extras.get(&session)))
+        self.sessions.view(session)
     }
 
     /// Takes the generation that the shared store gave.
     pub(crate) fn set_generation(&mut self, session: SessionId, generation: u64) {
-        if let Some(row) = self.sessions.get_mut(session.0) {
-            row.generation = generation;
-        }
+        self.sessions.set_generation(session, generation);
     }
 
     /// Takes the mode that the shared store tells; true if it is another.
     pub(crate) fn adopt_mode(&mut self, user: UserId, mode: Mode, revision: Revision) -> bool {
-        let user = self.user_mut(user);
-        user.revision = revision;
-        std::mem::replace(&mut user.mode, mode) != mode
+        let before = self.people.mode(user).0;
+        self.people.set_revision(user, revision);
+        self.people.set_mode(user, mode);
+        before != mode
     }
 
     /// The user's sessions, in no order that means anything.
     pub fn views(&self, user: UserId) -> Vec<SessionView> {
-        self.sessions_of(user).map(|(id, it)| it.view(self.extras.get(&id))).collect()
+        self.ids_of(user).filter_map(|id| self.sessions.view(id)).collect()
     }
 
     /// A session connects, or connects again (rules 3, 4, 5).
     pub fn connect(&mut self, now: Time, joining: &Joining<'_>) -> Connected {
-        let user = self.intern(joining.user);
+        let user = self.people.intern(joining.user);
         let mode_changed = joining.mode.is_some_and(|choice| self.weigh(now, user, choice));
         let generation = joining.generation.unwrap_or(self.generation + 1);
         self.generation = self.generation.max(generation);
         let session = match self.session(user, joining.session) {
             Some(id) => {
-                let row = self.sessions.get_mut(id.0).expect("found above");
-                row.generation = generation;
-                row.lingering = false;
-                row.idle = joining.idle.unwrap_or(row.idle);
+                if let Some(row) = self.sessions.get_mut(id) {
+                    row.set_lingering(false);
+                    row.set_idle(joining.idle.unwrap_or(row.is_idle()));
+                }
+                self.sessions.set_generation(id, generation);
                 self.set_passive(id, joining.passive);
                 id
             }
             None => {
-                let next = self.user(user).first;
-                let row = Session::new(user, next, now, generation, joining);
-                let id = SessionId(self.sessions.insert(row));
-                self.user_mut(user).first = Some(id);
+                let next = self.people.first(user);
+                let id = self.sessions.insert(user, next, now, generation, joining);
+                self.people.set_first(user, Some(id));
                 id
             }
         };
         if !joining.device.is_empty() {
-            self.extras.entry(session).or_default().device = joining.device.into();
+            self.sessions.extra_mut(session).device = joining.device.into();
         }
         self.sessions_changed(user);
         let change = self.settle(user);
@@ -202,18 +180,18 @@ impl Directory {
 
     /// The connection has ended or the page goes away: the session lingers (rule 3).
     pub fn linger(&mut self, session: SessionId) {
-        if let Some(row) = self.sessions.get_mut(session.0) {
-            row.lingering = true;
-            let user = row.user;
+        if let Some(row) = self.sessions.get_mut(session) {
+            row.set_lingering(true);
+            let user = row.user();
             self.sessions_changed(user);
         }
     }
 
     /// A frame after all: the session lives on.
     pub fn revive(&mut self, session: SessionId) {
-        if let Some(row) = self.sessions.get_mut(session.0) {
-            row.lingering = false;
-            let user = row.user;
+        if let Some(row) = self.sessions.get_mut(session) {
+            row.set_lingering(false);
+            let user = row.user();
             self.sessions_changed(user);
         }
     }
@@ -243,12 +221,12 @@ impl Directory {
 
     /// The session becomes idle or active.
     pub fn set_idle(&mut self, session: SessionId, idle: bool) -> Change {
-        let Some(row) = self.sessions.get_mut(session.0) else { return Change::default() };
-        if row.idle == idle {
+        let Some(row) = self.sessions.get_mut(session) else { return Change::default() };
+        if row.is_idle() == idle {
             return Change::default();
         }
-        row.idle = idle;
-        let user = row.user;
+        row.set_idle(idle);
+        let user = row.user();
         self.sessions_changed(user);
         self.settle(user)
     }
@@ -267,28 +245,31 @@ impl Directory {
     }
 
     fn take_out(&mut self, session: SessionId, heard: Time) -> Option<UserId> {
-        let row = self.sessions.remove(session.0)?;
-        self.sessions_changed(row.user);
-        self.unlink(row.user, session, row.next);
-        let extra = self.extras.remove(&session).unwrap_or_default();
-        if !row.passive {
-            self.hear(row.user, heard);
+        let Removed { user, next, passive, extra } = self.sessions.remove(session)?;
+        self.sessions_changed(user);
+        self.unlink(user, session, next);
+        if !passive {
+            // Last seen stands still while the user is hidden.
+            if self.people.mode(user).0 != Mode::Invisible {
+                self.people.hear(user, heard);
+            }
             for room in &extra.rooms {
-                self.rooms.exit(room, row.user);
+                self.rooms.exit(room, user);
             }
         }
-        Some(row.user)
+        Some(user)
     }
 
     /// A session that connects anew may count for its user, or no more.
     fn set_passive(&mut self, session: SessionId, passive: bool) {
-        let Some(row) = self.sessions.get_mut(session.0) else { return };
-        if std::mem::replace(&mut row.passive, passive) == passive {
+        let Some(row) = self.sessions.get_mut(session) else { return };
+        if row.is_passive() == passive {
             return;
         }
-        let user = row.user;
+        row.set_passive(passive);
+        let user = row.user();
         let rooms = self.rooms_of(session).to_vec();
-        let present = self.user(user).record.public.is_present();
+        let present = self.people.public(user).is_present();
         for room in &rooms {
             if passive {
                 self.rooms.exit(room, user);
@@ -300,15 +281,15 @@ impl Directory {
 
     /// The session goes into a room; false if it is there already. A passive one is not seen there.
     pub fn join(&mut self, session: SessionId, room: &Arc<str>) -> bool {
-        let Some(row) = self.sessions.get(session.0) else { return false };
-        let rooms = &mut self.extras.entry(session).or_default().rooms;
+        let Some(row) = self.sessions.get(session) else { return false };
+        let (user, passive) = (row.user(), row.is_passive());
+        let rooms = &mut self.sessions.extra_mut(session).rooms;
         if rooms.contains(room) {
             return false;
         }
         rooms.push(Arc::clone(room));
-        let (user, passive) = (row.user, row.passive);
         if !passive {
-            let present = self.user(user).record.public.is_present();
+            let present = self.people.public(user).is_present();
             self.rooms.enter(room, user, present);
         }
         true
@@ -316,11 +297,11 @@ impl Directory {
 
     /// The session leaves a room; false if it is not there.
     pub fn leave(&mut self, session: SessionId, room: &str) -> bool {
-        let Some(row) = self.sessions.get(session.0) else { return false };
-        let Some(extra) = self.extras.get_mut(&session) else { return false };
-        let Some(place) = extra.rooms.iter().position(|it| **it == *room) else { return false };
-        let room = extra.rooms.swap_remove(place);
-        let (user, passive) = (row.user, row.passive);
+        let Some(row) = self.sessions.get(session) else { return false };
+        let (user, passive) = (row.user(), row.is_passive());
+        let rooms = self.rooms_of(session);
+        let Some(place) = rooms.iter().position(|it| **it == *room) else { return false };
+        let room = self.sessions.extra_mut(session).rooms.swap_remove(place);
         if !passive {
             self.rooms.exit(&room, user);
         }
@@ -329,7 +310,7 @@ impl Directory {
 
     /// The rooms that a session is in.
     pub fn rooms_of(&self, session: SessionId) -> &[Arc<str>] {
-        self.extras.get(&session).map_or(&[], |it| &it.rooms)
+        self.sessions.extra(session).map_or(&[], |it| &it.rooms)
     }
 
     /// How many rooms anybody is in.
@@ -339,7 +320,7 @@ impl Directory {
 
     /// Who is in a room; up to `limit` users are named, of more only some.
     pub fn roster(&self, room: &Arc<str>, limit: usize) -> Roster {
-        self.rooms.roster(room, limit, |user| self.name(user))
+        self.rooms.roster(room, limit, |user| self.shared_name(user))
     }
 
     /// Rooms whose roster has changed since the last call.
@@ -349,8 +330,8 @@ impl Directory {
 
     /// The user's own choice; `None` if nothing was chosen anew.
     pub fn set_mode(&mut self, now: Time, user: &str, mode: Mode) -> (UserId, Option<Change>) {
-        let id = self.intern(user);
-        if self.user(id).mode == mode && self.user(id).chosen {
+        let id = self.people.intern(user);
+        if self.people.mode(id).0 == mode && self.people.has_chosen(id) {
             return (id, None);
         }
         self.choose(now, id, mode);
@@ -359,24 +340,14 @@ impl Directory {
 
     /// The user's note; the same again is no change.
     pub fn set_note(&mut self, user: &str, note: &str) -> (UserId, Change) {
-        let id = self.intern(user);
-        let record = &mut self.user_mut(id).record;
-        if *record.note == *note {
-            return (id, Change::default());
-        }
-        record.note = note.into();
-        let change =
-            Change { public: record.public.note_changed(), own: record.own.note_changed() };
-        (id, change)
+        let id = self.people.intern(user);
+        (id, self.people.set_note(id, note))
     }
 
     /// How exactly others may see when the user was there last; true if that is new.
     pub fn set_last_seen(&mut self, user: &str, wish: LastSeen) -> (UserId, bool) {
-        let id = self.intern(user);
-        let record = &mut self.user_mut(id).record;
-        let new = std::mem::replace(&mut record.wish, wish) != wish;
-        record.wishes += u32::from(new);
-        (id, new)
+        let id = self.people.intern(user);
+        (id, self.people.set_wish(id, wish))
     }
 
     /// What stands between a viewer and others.
@@ -391,13 +362,13 @@ impl Directory {
 
     /// Whether the user hides from everybody.
     pub fn hides(&self, user: &str) -> bool {
-        self.find(user).is_some_and(|it| self.user(it).mode == Mode::Invisible)
+        self.find(user).is_some_and(|it| self.people.mode(it).0 == Mode::Invisible)
     }
 
     /// Users whom others see present, at most so many, in no order that means anything.
     pub fn present(&self, at_most: usize) -> Vec<UserId> {
-        let ids = (0..self.users.len()).map(|it| UserId(it as u32));
-        ids.filter(|it| self.user(*it).record.public.is_present()).take(at_most).collect()
+        let present = self.people.ids().filter(|it| self.people.public(*it).is_present());
+        present.take(at_most).collect()
     }
 
     /// The user hides from the viewer, or shows itself again. The viewer's new outlook, if that
@@ -412,9 +383,8 @@ impl Directory {
         if user == viewer {
             return None;
         }
-        let unheard = Record::default();
-        let record = self.names.get(user).map_or(&unheard, |id| &self.users[id.0 as usize].record);
-        self.outlooks.set(now, user, viewer, record, blocked)
+        let record = self.find(user).map(|it| self.record(it)).unwrap_or_default();
+        self.outlooks.set(now, user, viewer, &record, blocked)
     }
 
     /// The same for a block of an epoch before this one.
@@ -425,119 +395,76 @@ impl Directory {
     /// Marks the account as revoked: no session of it connects until it is reinstated. Ending
     /// those that are there is the caller's part.
     pub fn revoke(&mut self, user: &str) -> UserId {
-        let id = self.intern(user);
-        self.user_mut(id).revoked = true;
+        let id = self.people.intern(user);
+        self.people.set_revoked(id, true);
         id
     }
 
     /// Takes a revocation back.
     pub fn reinstate(&mut self, user: &str) {
         if let Some(id) = self.find(user) {
-            self.user_mut(id).revoked = false;
+            self.people.set_revoked(id, false);
         }
-    }
-
-    fn user(&self, id: UserId) -> &User {
-        &self.users[id.0 as usize]
-    }
-
-    fn user_mut(&mut self, id: UserId) -> &mut User {
-        &mut self.users[id.0 as usize]
-    }
-
-    fn intern(&mut self, name: &str) -> UserId {
-        if let Some(&id) = self.names.get(name) {
-            return id;
-        }
-        let id = UserId(u32::try_from(self.users.len()).expect("fewer than 2^32 users"));
-        let name: Arc<str> = name.into();
-        self.users.push(User {
-            name: Arc::clone(&name),
-            first: None,
-            mode: Mode::Auto,
-            revision: Revision(0),
-            chosen: false,
-            revoked: false,
-            record: Record::default(),
-        });
-        self.names.insert(name, id);
-        id
     }
 
     fn sessions_of(&self, user: UserId) -> impl Iterator<Item = (SessionId, &Session)> {
-        let mut next = self.user(user).first;
+        let mut next = self.people.first(user);
         std::iter::from_fn(move || {
             let id = next?;
-            let row = self.sessions.get(id.0)?;
-            next = row.next;
+            let row = self.sessions.get(id)?;
+            next = row.next();
             Some((id, row))
         })
     }
 
     fn unlink(&mut self, user: UserId, gone: SessionId, after: Option<SessionId>) {
-        if self.user(user).first == Some(gone) {
-            self.user_mut(user).first = after;
+        if self.people.first(user) == Some(gone) {
+            self.people.set_first(user, after);
             return;
         }
-        let before = self.sessions_of(user).find(|(_, it)| it.next == Some(gone)).map(|it| it.0);
-        if let Some(row) = before.and_then(|id| self.sessions.get_mut(id.0)) {
-            row.next = after;
-        }
-    }
-
-    /// A frame was heard at `at`: last seen moves, unless the user is hidden, and never back.
-    fn hear(&mut self, user: UserId, at: Time) {
-        let user = self.user_mut(user);
-        if user.mode != Mode::Invisible {
-            user.record.seen = user.record.seen.max(Some(at));
+        let before = self.sessions_of(user).find(|(_, it)| it.next() == Some(gone)).map(|it| it.0);
+        if let Some(row) = before.and_then(|id| self.sessions.get_mut(id)) {
+            row.set_next(after);
         }
     }
 
     fn choose(&mut self, now: Time, id: UserId, mode: Mode) {
-        let user = self.user_mut(id);
-        user.chosen = true;
-        user.revision = user.revision.next();
+        self.people.set_chosen(id);
+        self.people.set_revision(id, self.people.mode(id).1.next());
         self.put_mode(now, id, mode);
     }
 
     /// Weighs the mode that came with a connect (rule 5): a fresh choice is taken; a repeated one
     /// only if nobody has chosen in this epoch and it is the newest repeated so far.
     fn weigh(&mut self, now: Time, id: UserId, choice: ModeChoice) -> bool {
-        let user = self.user_mut(id);
-        let before = user.mode;
+        let (before, revision) = self.people.mode(id);
         if choice.fresh {
-            user.revision = user.revision.max(choice.revision);
+            self.people.set_revision(id, revision.max(choice.revision));
             self.choose(now, id, choice.mode);
-        } else if !user.chosen && choice.revision > user.revision {
-            user.revision = choice.revision;
+        } else if !self.people.has_chosen(id) && choice.revision > revision {
+            self.people.set_revision(id, choice.revision);
             self.put_mode(now, id, choice.mode);
         }
-        self.user(id).mode != before
+        self.people.mode(id).0 != before
     }
 
     fn put_mode(&mut self, now: Time, id: UserId, mode: Mode) {
-        let user = self.user_mut(id);
-        if mode == Mode::Invisible && user.record.public.state != State::Offline {
+        if mode == Mode::Invisible && self.people.public(id).state != State::Offline {
             // Becoming hidden counts as a frame heard then (rule 9).
-            user.record.seen = user.record.seen.max(Some(now));
+            self.people.hear(id, now);
         }
-        user.mode = mode;
+        self.people.set_mode(id, mode);
     }
 
     /// Derives the state from what is there and turns the faces (rules 5 and 6).
     fn settle(&mut self, id: UserId) -> Change {
         let mut tally = Tally::default();
-        for (_, session) in self.sessions_of(id).filter(|(_, it)| !it.passive) {
+        for (_, session) in self.sessions_of(id).filter(|(_, it)| !it.is_passive()) {
             tally.any = true;
-            tally.active |= !session.idle;
+            tally.active |= !session.is_idle();
         }
-        let user = self.user_mut(id);
-        let record = &mut user.record;
-        let change = Change {
-            public: record.public.turn(tally.public(user.mode)),
-            own: record.own.turn(tally.own(user.mode)),
-        };
-        record.heard |= record.public.state != State::Offline;
+        let mode = self.people.mode(id).0;
+        let change = self.people.turn(id, tally.public(mode), tally.own(mode));
         if change.public {
             self.show_in_rooms(id);
         }
@@ -546,10 +473,13 @@ impl Directory {
 
     /// The user's public face has turned: in rooms it is seen, or is not.
     fn show_in_rooms(&mut self, id: UserId) {
-        let present = self.user(id).record.public.is_present();
+        if !self.sessions.has_extras() {
+            return;
+        }
+        let present = self.people.public(id).is_present();
         let rooms: Vec<Arc<str>> = self
             .sessions_of(id)
-            .filter(|(_, it)| !it.passive)
+            .filter(|(_, it)| !it.is_passive())
             .flat_map(|(id, _)| self.rooms_of(id).iter().cloned())
             .collect();
         for room in rooms {
@@ -567,7 +497,7 @@ impl Face {
 
 impl SessionId {
     /// The slot, for tables that go along with the directory's.
-    pub(crate) fn id(self) -> Id {
+    pub(crate) fn slot(self) -> u32 {
         self.0
     }
 }

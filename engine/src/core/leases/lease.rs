@@ -2,8 +2,8 @@
 
 use greendot_protocol::{Span, Time};
 
-use super::moment::Moment;
 use super::{Due, Idle, Periods};
+use crate::core::moment::Moment;
 
 /// What keeps a session alive, and what its connection waits for: 28 bytes, so that a million heartbeats in random order
 /// touch half a cache line each. What few sessions have is beside the table.

@@ -5,7 +5,6 @@
 //! lazily). What is said about an earlier connect finds another stamp. The leases know no user and no state.
 
 mod lease;
-mod moment;
 mod waiting;
 
 use std::collections::HashMap;
@@ -16,8 +15,8 @@ use greendot_protocol::{Span, Time};
 use self::lease::{
     ARMED, CONNECTED, LINGERS, LIVE, Lease, NOBODY, OWN_IDLE_AFTER, READING, SILENT,
 };
-use self::moment::Moment;
 pub(crate) use self::waiting::Waiting;
+use super::moment::Moment;
 use super::slab::Id;
 use super::wheel::Wheel;
 

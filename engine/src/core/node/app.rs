@@ -109,6 +109,6 @@ impl Node {
     /// The latest connects of the user's sessions here.
     pub(super) fn leases_of(&self, user: UserId) -> Vec<ConnId> {
         let sessions = self.directory.ids_of(user);
-        sessions.filter_map(|session| self.leases.at(session.id().slot)).collect()
+        sessions.filter_map(|session| self.leases.at(session.slot())).collect()
     }
 }

@@ -37,7 +37,7 @@ impl Node {
         let (id, new) = self.directory.set_last_seen(user, wish);
         if new {
             let record = self.directory.record(id);
-            self.watches.publish(now, user, record, Default::default());
+            self.watches.publish(now, user, &record, Default::default());
         }
     }
 

@@ -98,7 +98,7 @@ impl Node {
                 _ => Idle::No,
             },
         };
-        let conn = self.leases.connect(now, connected.session.id().slot, device);
+        let conn = self.leases.connect(now, connected.session.slot(), device);
         if let Some(at) = connect.token_until {
             self.tokens.insert(at, conn);
         }
@@ -212,7 +212,7 @@ impl Node {
     /// Takes the lease of a session that connects anew (rule 4): its old connection, if that is
     /// still open, is closed. Returns whether the session was idle.
     fn release_lease(&mut self, now: Time, session: SessionId) -> Option<Idle> {
-        let conn = self.leases.at(session.id().slot)?;
+        let conn = self.leases.at(session.slot())?;
         let idle = self.leases.get(conn)?.idle;
         self.forget_seat(conn);
         self.close(now, conn, Ending::Code(CloseCode::Replaced));

@@ -148,7 +148,7 @@ impl Node {
     }
 
     pub(super) fn name_of(&self, conn: ConnId) -> Option<Arc<str>> {
-        self.user_of(conn).map(|user| Arc::clone(self.directory.name(user)))
+        self.user_of(conn).map(|user| self.directory.shared_name(user))
     }
 
     fn on_watch(&mut self, now: Time, conn: ConnId, request: u32, users: &[WatchItem<'_>]) {

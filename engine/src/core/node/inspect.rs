@@ -88,7 +88,7 @@ impl Node {
         sessions
             .zip(views)
             .map(|(session, view)| {
-                let conn = self.leases.at(session.id().slot);
+                let conn = self.leases.at(session.slot());
                 let standing = conn.and_then(|it| self.leases.get(it));
                 HeldSession {
                     view,

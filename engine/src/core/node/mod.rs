@@ -24,7 +24,6 @@ mod tokens;
 mod transmit;
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::Arc;
 
 use foldhash::quality::FixedState;
 use greendot_protocol::{Epoch, ErrorCode, Time};
@@ -186,13 +185,13 @@ impl Node {
         }
         let record = self.directory.record(user);
         let name = self.directory.name(user);
-        self.watches.publish(now, name, record, change);
+        self.watches.publish(now, name, &record, change);
         if change.public {
             self.outputs.push_back(Output::Transition(Transition {
-                user: Arc::clone(name),
+                user: name.clone(),
                 state: record.public.state,
                 version: record.public.version,
-                note: Arc::clone(&record.note),
+                note: record.note,
             }));
         }
         self.schedule_flush(now);

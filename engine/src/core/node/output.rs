@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::{CloseCode, Span, State, Time, Version};
 
 use super::ConnId;
-use crate::core::Glimpse;
+use crate::core::{Glimpse, Name};
 use crate::store::Request;
 
 /// What the driver is to do.
@@ -77,7 +77,7 @@ pub enum Output {
         /// The request's number.
         number: u64,
         /// The request.
-        request: Request,
+        request: Box<Request>,
     },
 }
 
@@ -119,7 +119,7 @@ pub enum Ending {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// The user.
-    pub user: Arc<str>,
+    pub user: Name,
     /// The state that others see now.
     pub state: State,
     /// The number of this change.
@@ -158,5 +158,15 @@ impl Answer {
             coarse: glimpse.is_coarse(),
             note: glimpse.note().into(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_small() {
+        assert!(size_of::<Output>() <= 72, "{}", size_of::<Output>());
     }
 }

@@ -82,7 +82,7 @@ impl Node {
             return;
         }
         for user in users {
-            let name = Arc::clone(self.directory.name(user));
+            let name = self.directory.shared_name(user);
             self.wake_owners(&name);
         }
     }
@@ -161,7 +161,7 @@ impl Node {
         }
         let Some(id) = self.directory.find(user) else { return };
         let Some(session) = self.directory.session(id, session) else { return };
-        if let Some(conn) = self.leases.at(session.id().slot) {
+        if let Some(conn) = self.leases.at(session.slot()) {
             self.end(now, conn, Ending::Code(CloseCode::SignedOut));
         }
     }

@@ -24,7 +24,7 @@ impl Node {
             .directory
             .find(connect.user)
             .and_then(|it| self.directory.session(it, connect.session))
-            .and_then(|it| self.leases.at(it.id().slot));
+            .and_then(|it| self.leases.at(it.slot()));
         if let Some(conn) = session.filter(|it| self.leases.is_connected(*it)) {
             self.handle_pong(now, conn);
             return Ok(());

@@ -101,7 +101,7 @@ impl Node {
                 .directory
                 .present(LISTED)
                 .into_iter()
-                .map(|it| (Arc::clone(self.directory.name(it)), self.directory.record(it).clone()))
+                .map(|it| (self.directory.shared_name(it), self.directory.record(it)))
                 .collect(),
         };
         self.listed(now, ask, viewer, outlook, hides, records);
@@ -290,7 +290,7 @@ impl Node {
         let sight =
             self.sight(now, viewer, user, self.directory.outlook(viewer), self.hides(viewer));
         match self.directory.find(user) {
-            Some(id) => with(Glimpse::of(self.directory.record(id), sight, light)),
+            Some(id) => with(Glimpse::of(&self.directory.record(id), sight, light)),
             None => with(Glimpse::of_nobody(light)),
         }
     }
@@ -299,7 +299,7 @@ impl Node {
     pub fn read_public<R>(&self, now: Time, user: &str, with: impl FnOnce(Glimpse<'_>) -> R) -> R {
         let light = self.watches.light(now);
         match self.directory.find(user) {
-            Some(id) => with(Glimpse::of(self.directory.record(id), Sight::PUBLIC, light)),
+            Some(id) => with(Glimpse::of(&self.directory.record(id), Sight::PUBLIC, light)),
             None => with(Glimpse::of_nobody(light)),
         }
     }

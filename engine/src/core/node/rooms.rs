@@ -215,6 +215,6 @@ impl Node {
 pub(super) fn known(directory: &Directory, alone: bool, user: &str) -> Option<Record> {
     alone.then(|| {
         let found = directory.find(user);
-        found.map_or_else(Record::default, |it| directory.record(it).clone())
+        found.map_or_else(Record::default, |it| directory.record(it))
     })
 }

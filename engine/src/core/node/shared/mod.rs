@@ -231,14 +231,14 @@ impl Node {
             self.lose_store(now);
             return;
         }
-        self.outputs.push_back(Output::Store { number, request });
+        self.outputs.push_back(Output::Store { number, request: Box::new(request) });
     }
 
     pub(in crate::core::node) fn session_name(&self, lease: ConnId) -> Option<SessionName> {
         let session = self.session_of(lease)?;
         let user = self.directory.user_of(session)?;
         Some(SessionName {
-            user: Arc::clone(self.directory.name(user)),
+            user: self.directory.shared_name(user),
             session: self.directory.session_name(session)?.into(),
         })
     }

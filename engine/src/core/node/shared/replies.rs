@@ -37,7 +37,7 @@ impl Node {
         self.set_warming(said, reply.warming);
         for report in &reply.turned {
             self.outputs.push_back(Output::Transition(Transition {
-                user: Arc::clone(&report.user),
+                user: (&*report.user).into(),
                 state: report.public.state,
                 version: report.public.version,
                 note: Arc::clone(&report.note),
@@ -159,7 +159,7 @@ impl Node {
         let Some(user) = self.directory.user_of(session) else { return };
         if self.directory.adopt_mode(user, mode, revision) {
             self.tell_mode(user, None);
-            let name = Arc::clone(self.directory.name(user));
+            let name = self.directory.shared_name(user);
             self.look_again(now, &name);
         }
     }

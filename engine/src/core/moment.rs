@@ -4,23 +4,23 @@ use greendot_protocol::Time;
 
 /// Milliseconds from the clock's origin, in 48 bits: some 8,900 years. Rows that exist a million times keep their times so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment([u16; 3]);
+pub(crate) struct Moment([u16; 3]);
 
 impl Moment {
     /// A time that does not come.
-    pub(super) const NEVER: Self = Self([u16::MAX; 3]);
+    pub(crate) const NEVER: Self = Self([u16::MAX; 3]);
 
     /// The last one before [`Self::NEVER`]; later times are taken for it.
     const LAST: u64 = (1 << 48) - 2;
 
-    pub(super) const fn at(time: Time) -> Self {
+    pub(crate) const fn at(time: Time) -> Self {
         let millis = time.as_millis();
         let millis = if millis > Self::LAST { Self::LAST } else { millis };
         Self([millis as u16, (millis >> 16) as u16, (millis >> 32) as u16])
     }
 
     /// The time; [`Time::MAX`] for never.
-    pub(super) const fn time(self) -> Time {
+    pub(crate) const fn time(self) -> Time {
         let Self([low, middle, high]) = self;
         let millis = low as u64 | (middle as u64) << 16 | (high as u64) << 32;
         if millis > Self::LAST { Time::MAX } else { Time::from_millis(millis) }
