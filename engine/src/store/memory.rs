@@ -362,7 +362,7 @@ impl MemoryStore {
         else {
             return;
         };
-        let user = Arc::clone(self.directory.name(user));
+        let user = self.directory.shared_name(user);
         if let Some(name) = self.directory.session_name(session) {
             let name = SessionName { user, session: name.into() };
             self.past.ended(now, name, seat.connected);
