@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import { Firefox } from "./firefox.mjs";
-import { Proxy, silentDevice, until } from "./life.mjs";
-import { Server } from "./world.mjs";
+import { Proxy, silentDevice, until } from "../life.mjs";
+import { Server } from "../world.mjs";
 
 let server;
 let firefox;

@@ -6,8 +6,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Tab } from "./life.mjs";
-import { keepLog } from "./world.mjs";
+import { Tab } from "../life.mjs";
+import { keepLog } from "../world.mjs";
 
 /** No calls home, and no first-run pages. */
 const PREFERENCES = {
