@@ -58,12 +58,15 @@ impl Audience for Nobody {
     }
 }
 
+/// Who may see a user, by the user.
+type Viewers = HashMap<Arc<str>, HashSet<Arc<str>>>;
+
 /// Users see those whose contacts they are, kept in memory. Cheap to clone; all clones are one.
 ///
 /// After a change tell [`Presence::audience_changed`](super::Presence::audience_changed).
 #[derive(Clone, Debug, Default)]
 pub struct Contacts {
-    of: Arc<RwLock<HashMap<Arc<str>, HashSet<Arc<str>>>>>,
+    of: Arc<RwLock<Viewers>>,
 }
 
 impl Contacts {

@@ -231,7 +231,6 @@ impl Driver {
 
     /// Asks the application. One that hangs is left alone; the core has its own deadline, and asks
     /// again.
-    #[expect(clippy::disallowed_methods, reason = "the driver is where tasks are started")]
     fn put(&self, question: Question) {
         let Some(audience) = self.audience.clone() else { return };
         let (driver, patience) = (Weak::clone(&self.me), self.patience);
