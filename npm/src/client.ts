@@ -8,9 +8,10 @@ import type { Settings } from "./options.js";
 import { bindPage, pageNow } from "./page.js";
 import { Parts } from "./parts.js";
 import { randomWords } from "./random.js";
+import { Rooms } from "./rooms.js";
 import { Rows } from "./rows.js";
 import { claimSession, releaseSession, renewSession } from "./session.js";
-import type { Link, Mode, Presence, Stop, View } from "./types.js";
+import type { Link, Mode, Presence, Room, Stop, View } from "./types.js";
 
 /**
  * Clients that are not closed. The wasm side holds them weakly only, so that a closed one can be collected with all it
@@ -24,6 +25,7 @@ export class Client implements Presence {
   readonly #load: (() => Promise<EngineClass>) | undefined;
   readonly #rows = new Rows();
   readonly #parts = new Parts(this.#rows);
+  readonly #rooms = new Rooms();
   readonly #link = new LinkStatus();
   readonly #modes = new Listeners<Mode>();
   readonly #errors = new Listeners<GreendotError>();
@@ -63,6 +65,13 @@ export class Client implements Presence {
 
   get(user: string): View {
     return this.#rows.get(user);
+  }
+
+  room(id: string): Room {
+    if (typeof id !== "string") {
+      throw new GreendotError("bad_call", "it cannot be meant", "the call of room", "Give the room's id: room(id).");
+    }
+    return this.#rooms.get(id);
   }
 
   get mode(): Mode {
@@ -161,6 +170,7 @@ export class Client implements Presence {
     if (this.#modeChosen) engine.setMode(MODES.indexOf(this.#mode));
     if (this.#note !== undefined) engine.setNote(this.#note);
     this.#parts.attach(engine);
+    this.#rooms.attach(engine);
     for (const event of pageNow()) engine.page(event);
     engine.connect();
   }
@@ -168,6 +178,7 @@ export class Client implements Presence {
   #detach(): void {
     this.#engine = undefined;
     this.#rows.detach();
+    this.#rooms.detach();
   }
 
   #page(event: PageEvent): void {
@@ -210,7 +221,9 @@ export class Client implements Presence {
 
   /** Views are stale when the link is. */
   #followLink(): void {
-    if (this.#rows.setStale(this.#link.now.stale)) this.#parts.staleChanged();
+    if (!this.#rows.setStale(this.#link.now.stale)) return;
+    this.#parts.staleChanged();
+    this.#rooms.setStale(this.#link.now.stale);
   }
 
   #modeIs(mode: Mode): void {
@@ -277,6 +290,7 @@ export class Client implements Presence {
       },
       // Changes are told in a microtask, which comes after the whole batch in any case.
       flushed: () => {},
+      room: room => tell(it => it.#rooms.changed(room)),
       link: (state, code, retryMs) => tell(it => it.#linkTold(linkOf(state, code, retryMs))),
       stale: is => tell(it => it.#staleIs(is)),
       mode: mode => tell(it => it.#modeIs(MODES[mode] ?? "auto")),

@@ -7,6 +7,15 @@ export interface Engine {
   subscribe(part: number, user: string): number;
   unsubscribe(part: number, row: number): void;
   unsubscribeAll(part: number): void;
+  /** Goes into a room, once more; returns its number, the same for as long as it is joined. */
+  join(room: string): number;
+  leave(room: number): void;
+  /** How many are told of; -1: nothing is known. */
+  roomSize(room: number): number;
+  /** How many are there, if not all are told of; else -1. */
+  roomCount(room: number): number;
+  roomUser(room: number, at: number): string | undefined;
+  roomState(room: number, at: number): number;
   setMode(mode: number): void;
   setNote(note: string): void;
   page(event: PageEvent): void;
@@ -28,6 +37,7 @@ export interface Host {
   socket(url: string, protocol: string): WebSocket;
   changed(part: number, row: number): void;
   flushed(): void;
+  room(room: number): void;
   link(state: number, why: number, retryMs: number): void;
   stale(is: boolean): void;
   mode(mode: number): void;

@@ -1,5 +1,5 @@
 import { createContext, createElement, type ReactElement, type ReactNode, useCallback, useContext, useMemo, useSyncExternalStore } from "react";
-import type { Link, Mode, Presence, UnknownView, View } from "./types.js";
+import type { Link, Mode, Presence, RoomView, UnknownView, View } from "./types.js";
 
 const Context = createContext<Presence | undefined>(undefined);
 
@@ -26,6 +26,22 @@ export function usePresence(user: string): View {
     subscribe,
     () => client.get(user),
     () => unknown,
+  );
+}
+
+/** Who is in a room with this user. In the room while mounted; `members` and `count` are what this user may see. */
+export function useRoom(id: string): RoomView {
+  const room = usePresenceClient().room(id);
+  const subscribe = useCallback((changed: () => void) => room.subscribe(changed), [room]);
+  const nobody = useMemo(
+    (): RoomView =>
+      Object.freeze({ room: id, members: Object.freeze([]), count: 0, whole: false, known: false, stale: true }),
+    [id],
+  );
+  return useSyncExternalStore(
+    subscribe,
+    () => room.view,
+    () => nobody,
   );
 }
 

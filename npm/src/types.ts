@@ -72,6 +72,36 @@ export interface Link {
   readonly retryMs?: number;
 }
 
+/** A user in a room. */
+export interface RoomMember {
+  readonly user: string;
+  readonly state: State;
+}
+
+/** Who is in a room, as far as this user may see. Frozen, and the same object for as long as nothing changes. */
+export interface RoomView {
+  readonly room: string;
+  /** Each user once, in the order in which they came; of a large room some of them. */
+  readonly members: readonly RoomMember[];
+  /** How many there are; in a large room about so many. */
+  readonly count: number;
+  /** Whether `members` is everybody. */
+  readonly whole: boolean;
+  /** Whether anything is known of the room yet. */
+  readonly known: boolean;
+  readonly stale: boolean;
+}
+
+/** A room that this page can be in: while anybody listens, this user is there, and sees who else is. */
+export interface Room {
+  readonly id: string;
+  readonly view: RoomView;
+  readonly members: readonly RoomMember[];
+  readonly count: number;
+  /** Joins with the first listener, leaves with the last. */
+  subscribe(listener: (view: RoomView) => void): Stop;
+}
+
 /** Ends what it was returned for. Calling it again does nothing. */
 export type Stop = () => void;
 
@@ -118,6 +148,9 @@ export interface Presence {
   get(user: string): View;
   /** For bindings: watches one user; the listener is called whenever `get(user)` may return something new. */
   subscribe(user: string, listener: () => void): Stop;
+
+  /** A room by its id, the same object each time. Asking for it does not join it yet. */
+  room(id: string): Room;
 
   /** The own user's mode, as now known: chosen here, or on another device. */
   readonly mode: Mode;

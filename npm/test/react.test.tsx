@@ -2,7 +2,7 @@
 import { act, type ReactNode, StrictMode } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { PresenceProvider, useConnection, useMyMode, usePresence, usePresenceClient } from "../src/react.js";
+import { PresenceProvider, useConnection, useMyMode, usePresence, usePresenceClient, useRoom } from "../src/react.js";
 import type { Presence } from "../src/types.js";
 import { open, openLive, settled } from "./fake/client.js";
 
@@ -171,5 +171,28 @@ describe("the other hooks", () => {
     render(client, null);
     act(() => root.render(null));
     expect(client.link.state).toBe("live");
+  });
+});
+
+describe("useRoom", () => {
+  function Viewers({ id }: { id: string }) {
+    const { members, count, known } = useRoom(id);
+    return <p>{known ? `${members.map(({ user }) => user).join(" and ")}: ${count}` : "nobody knows"}</p>;
+  }
+
+  test("is in the room while mounted, and shows who else is", async () => {
+    const { client, engine } = await openLive();
+    render(client, <Viewers id="page" />);
+    expect(place.textContent).toBe("nobody knows");
+    await after(() => engine.gather("page", { ana: "online", bo: "away" }));
+    expect(place.textContent).toBe("ana and bo: 2");
+    await after(() => engine.gather("page", { bo: "away" }));
+    expect(place.textContent).toBe("bo: 1");
+    render(client, <Viewers id="other" />);
+    render(client, null);
+    const rooms = engine.calls.filter(call => /^(join|leave)/.test(call));
+    expect(rooms.slice(0, 1)).toEqual(["join page"]);
+    expect(rooms.filter(call => call.startsWith("join"))).toHaveLength(2);
+    expect(rooms.filter(call => call.startsWith("leave"))).toHaveLength(2);
   });
 });

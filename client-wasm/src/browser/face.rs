@@ -3,13 +3,13 @@
 use alloc::rc::Rc;
 use alloc::string::String;
 
-use greendot_protocol::{Mode, Span};
+use greendot_protocol::{Mode, Span, State};
 use wasm_bindgen::prelude::*;
 
 use super::host::Host;
 use super::input::Input;
 use super::shell::Shell;
-use crate::core::{Config, Dial, Page, Part, Row, TokenFailure};
+use crate::core::{Config, Dial, Page, Part, Room, Row, TokenFailure};
 
 /// A presence client. All calls return at once, and none throws in ordinary use.
 #[wasm_bindgen]
@@ -57,6 +57,47 @@ impl Client {
     /// The part watches the user once less.
     pub fn unsubscribe(&self, part: u32, row: u32) {
         self.0.input(Input::Unsubscribe(Part(part), Row(row)));
+    }
+
+    /// A part of the app goes into a room; returns the room's number here.
+    pub fn join(&self, room: &str) -> u32 {
+        self.0.input(Input::Join(room)).0
+    }
+
+    /// A part leaves a room once.
+    pub fn leave(&self, room: u32) {
+        self.0.input(Input::Leave(Room(room)));
+    }
+
+    /// How many are told of in a room; -1: nothing is known of it.
+    #[wasm_bindgen(js_name = roomSize)]
+    pub fn room_size(&self, room: u32) -> i32 {
+        let core = self.0.core.borrow();
+        let known = core.room(Room(room)).filter(|it| it.known);
+        known.map_or(-1, |it| it.members.len() as i32)
+    }
+
+    /// How many are in a room that is too large to name them all; -1: all are told of.
+    #[wasm_bindgen(js_name = roomCount)]
+    pub fn room_count(&self, room: u32) -> f64 {
+        let core = self.0.core.borrow();
+        core.room(Room(room)).and_then(|it| it.count).map_or(-1.0, f64::from)
+    }
+
+    /// The name of the member in this place.
+    #[wasm_bindgen(js_name = roomUser)]
+    pub fn room_user(&self, room: u32, at: u32) -> Option<String> {
+        let core = self.0.core.borrow();
+        let member = core.room(Room(room))?.members.get(at as usize)?;
+        Some(String::from(&*member.0))
+    }
+
+    /// The state of the member in this place, numbered as for a row.
+    #[wasm_bindgen(js_name = roomState)]
+    pub fn room_state(&self, room: u32, at: u32) -> u8 {
+        let core = self.0.core.borrow();
+        let member = core.room(Room(room)).and_then(|it| it.members.get(at as usize));
+        member.map_or(State::Unknown, |it| it.1) as u8
     }
 
     /// How the user chooses to appear: 0 auto, 1 away, 2 busy, 3 dnd, 4 invisible.

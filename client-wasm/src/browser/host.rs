@@ -35,6 +35,10 @@ extern "C" {
     #[wasm_bindgen(method)]
     pub fn changed(this: &Host, part: u32, row: u32);
 
+    /// What is known of a room has changed.
+    #[wasm_bindgen(method)]
+    pub fn room(this: &Host, room: u32);
+
     /// The link's state has changed.
     #[wasm_bindgen(method)]
     pub fn link(this: &Host, state: u32, why: u32, retry_ms: f64);

@@ -3,7 +3,7 @@
 
 use greendot_protocol::{Mode, ServerFrame, Time};
 
-use crate::core::{Client, Dial, Page, Part, Row, TokenFailure};
+use crate::core::{Client, Dial, Page, Part, Room, Row, TokenFailure};
 
 #[derive(Clone, Copy)]
 pub(super) enum Input<'a> {
@@ -12,6 +12,8 @@ pub(super) enum Input<'a> {
     SignOut,
     Subscribe(Part, &'a str),
     Unsubscribe(Part, Row),
+    Join(&'a str),
+    Leave(Room),
     Mode(Mode),
     Note(&'a str),
     Page(Page),
@@ -27,7 +29,7 @@ pub(super) enum Input<'a> {
 }
 
 impl Input<'_> {
-    /// Says it. The answer is a row, where one is asked for.
+    /// Says it. The answer is a row, where one is asked for; a room's place stands in for one.
     pub(super) fn say(self, client: &mut Client, now: Time) -> Row {
         match self {
             Self::Connect => client.connect(now),
@@ -35,6 +37,8 @@ impl Input<'_> {
             Self::SignOut => client.sign_out(now),
             Self::Subscribe(part, user) => return client.subscribe(now, part, user),
             Self::Unsubscribe(part, row) => client.unsubscribe(now, part, row),
+            Self::Join(room) => return Row(client.join(now, room).0),
+            Self::Leave(room) => client.leave(now, room),
             Self::Mode(mode) => client.set_mode(now, mode),
             Self::Note(note) => client.set_note(now, note),
             Self::Page(page) => client.handle_page(now, page),

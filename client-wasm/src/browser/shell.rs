@@ -151,6 +151,7 @@ impl Shell {
                 }
             }
             Output::Changed { part, row } => self.host.changed(part.0, row.0),
+            Output::Room(room) => self.host.room(room.0),
             Output::Link { state, why, retry } => {
                 let retry = retry.map_or(-1.0, |it| it.as_millis() as f64);
                 self.host.link(state as u32, why.into(), retry);

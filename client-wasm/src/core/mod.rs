@@ -14,7 +14,8 @@
 //!
 //! - the app: [`connect`](Client::connect), [`disconnect`](Client::disconnect),
 //!   [`sign_out`](Client::sign_out), [`subscribe`](Client::subscribe) and its opposites,
-//!   [`set_mode`](Client::set_mode), [`set_note`](Client::set_note);
+//!   [`join`](Client::join), [`leave`](Client::leave), [`set_mode`](Client::set_mode),
+//!   [`set_note`](Client::set_note);
 //! - the page: [`handle_page`](Client::handle_page), [`handle_input`](Client::handle_input),
 //!   [`handle_input_elsewhere`](Client::handle_input_elsewhere);
 //! - the connection, each with the number of its [`Dial`]: [`handle_token`](Client::handle_token),
@@ -46,6 +47,7 @@ mod link;
 mod output;
 mod own;
 mod rng;
+mod rooms;
 mod rows;
 mod view;
 mod watches;
@@ -53,3 +55,4 @@ mod watches;
 pub use alarms::Reason;
 pub use client::{Client, Config, Page, TokenFailure, View};
 pub use output::{Dial, Greeting, LinkState, Message, Output, Part, Row};
+pub use rooms::{Room, RoomView};

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::rooms::Room;
 use greendot_protocol::{Beat, ClientFrame, ErrorCode, Hello, Mode, ModeChoice, Span, WatchItem};
 
 /// One attempt at a connection. Later ones have higher numbers; what is said about an earlier one
@@ -84,6 +85,8 @@ pub enum Output {
         /// Which user.
         row: Row,
     },
+    /// What is known of a room has changed.
+    Room(Room),
     /// The link's state has changed.
     Link {
         /// What it is now.
@@ -109,7 +112,7 @@ pub enum Output {
     Error {
         /// What was wrong.
         code: ErrorCode,
-        /// The row it is about, where it is about one (`BadUser`, `TooManyWatches`).
+        /// The row it is about, or the room, where it is about one.
         about: u32,
         /// For people: the culprit and the next step.
         text: Box<str>,
@@ -163,6 +166,18 @@ pub enum Message {
     Closing,
     /// A clean goodbye.
     Bye,
+    /// A room.
+    Join {
+        /// What stands for it.
+        number: u32,
+        /// Its id.
+        room: Box<str>,
+    },
+    /// A room no more.
+    Leave {
+        /// What stands for it.
+        number: u32,
+    },
 }
 
 /// What a hello says.
@@ -211,6 +226,8 @@ impl Message {
             Self::Active => ClientFrame::Active,
             Self::Closing => ClientFrame::Closing,
             Self::Bye => ClientFrame::Bye,
+            Self::Join { number, room } => ClientFrame::Join { number: *number, room },
+            Self::Leave { number } => ClientFrame::Leave { number: *number },
         }
     }
 }

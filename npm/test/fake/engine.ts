@@ -26,6 +26,7 @@ export class FakeEngine implements Engine {
   readonly #said = new Map<string, Said>();
   readonly #rows: (string | undefined)[] = [];
   readonly #parts = new Map<number, Set<number>>();
+  readonly #rooms: ({ id: string; members: [string, State][] | undefined; count: number } | undefined)[] = [];
   readonly host: Host;
   readonly session: string;
   readonly nodes: number;
@@ -91,6 +92,35 @@ export class FakeEngine implements Engine {
     for (const row of rows) this.#drop(row);
   }
 
+  join(room: string): number {
+    this.calls.push(`join ${room}`);
+    const free = this.#rooms.indexOf(undefined);
+    const number = free < 0 ? this.#rooms.length : free;
+    this.#rooms[number] = { id: room, members: undefined, count: -1 };
+    return number;
+  }
+
+  leave(room: number): void {
+    this.calls.push(`leave ${this.#rooms[room]?.id}`);
+    this.#rooms[room] = undefined;
+  }
+
+  roomSize(room: number): number {
+    return this.#rooms[room]?.members?.length ?? -1;
+  }
+
+  roomCount(room: number): number {
+    return this.#rooms[room]?.count ?? -1;
+  }
+
+  roomUser(room: number, at: number): string | undefined {
+    return this.#rooms[room]?.members?.[at]?.[0];
+  }
+
+  roomState(room: number, at: number): number {
+    return STATES.indexOf(this.#rooms[room]?.members?.[at]?.[1] ?? "unknown");
+  }
+
   setMode(mode: number): void {
     this.calls.push(`setMode ${MODES[mode]}`);
   }
@@ -128,6 +158,13 @@ export class FakeEngine implements Engine {
   }
 
   // What the test plays.
+
+  /** A room's roster arrives; `count`: it is a large one, and these are some of so many. */
+  gather(id: string, members: Record<string, State>, count = -1): void {
+    const number = this.#rooms.findIndex(room => room?.id === id);
+    this.#rooms[number] = { id, members: Object.entries(members), count };
+    this.host.room(number);
+  }
 
   /** Entries arrive in one frame. */
   arrive(entries: Record<string, State | Said>): void {

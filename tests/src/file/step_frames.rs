@@ -1,5 +1,7 @@
 //! The names of frames that clients send.
 
 /// As in `sent` and in traces.
-pub(crate) const FRAMES: [&str; 10] =
-    ["hello", "beat", "watch", "unwatch", "mode", "note", "idle", "active", "closing", "bye"];
+pub(crate) const FRAMES: [&str; 12] = [
+    "hello", "beat", "watch", "unwatch", "mode", "note", "idle", "active", "closing", "bye",
+    "join", "leave",
+];

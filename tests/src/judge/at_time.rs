@@ -112,8 +112,8 @@ pub(super) fn check(stated: &Stated, at: u64, world: &World<'_>) -> Result<Probe
             held(right, || format!("{many}: {named:?}"))
         }
         Expect::Roster { conn, room, members, count, .. } => {
-            let seen = world.raw(conn).and_then(|it| it.roster(room));
-            let right = match (members, seen) {
+            let seen = world.shown_roster(conn, room);
+            let right = match (members, &seen) {
                 (Some(members), Some(seen)) => {
                     members.len() == seen.members.len()
                         && members.iter().all(|it| seen.members.get(&it.0) == Some(&it.1))
@@ -121,7 +121,7 @@ pub(super) fn check(stated: &Stated, at: u64, world: &World<'_>) -> Result<Probe
                 (Some(_), None) => false,
                 (None, _) => true,
             };
-            let counted = seen.and_then(|it| it.count);
+            let counted = seen.as_ref().and_then(|it| it.count);
             held(right && count.is_none_or(|it| counted == Some(it)), || format!("{seen:?}"))
         }
         Expect::Leaks { client, .. } => {

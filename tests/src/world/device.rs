@@ -7,7 +7,7 @@ use greendot_client::core::{Client, Config, Dial, LinkState, Part, Reason};
 use greendot_protocol::{Span, State, Time};
 
 use super::conn::{Down, Up};
-use super::{Edge, NotBuilt, Owner, World};
+use super::{Edge, NotBuilt, Owner, Roster, World};
 use crate::file::write::words;
 use crate::file::{LinkAction, Verb};
 
@@ -138,6 +138,14 @@ impl Device {
         let view =
             self.client.as_ref().and_then(|client| client.view(self.clock(0), client.row(user)?));
         view.map_or((State::Unknown, 0), |view| (view.state, view.version.0))
+    }
+
+    /// What its app is shown of a room.
+    pub fn roster(&self, room: &str) -> Option<Roster> {
+        let client = self.client.as_ref()?;
+        let view = client.room(client.find_room(room)?).filter(|it| it.known)?;
+        let members = view.members.iter().map(|it| (it.0.to_string(), it.1)).collect();
+        Some(Roster { members, count: view.count.map(u64::from), frames: Vec::new() })
     }
 
     /// The link's state, with the close code that led to it.
@@ -350,6 +358,14 @@ impl World<'_> {
                         }
                     });
                 }
+            }
+            Verb::Room { who, room, join } => {
+                let device = self.device_index(who)?;
+                self.on_client(device, |it, now| match it.find_room(room) {
+                    _ if *join => _ = it.join(now, room),
+                    Some(place) => it.leave(now, place),
+                    None => {}
+                });
             }
             Verb::AppConnect { client } => {
                 let device = self.device_index(client)?;

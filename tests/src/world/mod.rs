@@ -276,6 +276,14 @@ impl<'a> World<'a> {
         self.log.devices.get(name)
     }
 
+    /// What a scripted connection, or a device's app, is shown of a room.
+    pub fn shown_roster(&self, who: &str, room: &str) -> Option<Roster> {
+        match self.raws.get(who) {
+            Some(raw) => raw.roster(room).cloned(),
+            None => self.devices.iter().find(|it| it.name == who)?.roster(room),
+        }
+    }
+
     /// A device, by its number: devices count in the order in which they were first opened.
     pub fn device_at(&self, device: usize) -> &Device {
         &self.devices[device]

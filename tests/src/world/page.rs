@@ -25,6 +25,8 @@ fn message_name(message: &Message) -> &'static str {
         Message::Active => "active",
         Message::Closing => "closing",
         Message::Bye => "bye",
+        Message::Join { .. } => "join",
+        Message::Leave { .. } => "leave",
     }
 }
 

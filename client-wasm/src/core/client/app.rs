@@ -8,6 +8,7 @@ use crate::core::alarms::Reason;
 use crate::core::link::Phase;
 use crate::core::output::{Message, Output, Part, Row};
 use crate::core::own::Own;
+use crate::core::rooms::Room;
 use crate::core::rows::Wire;
 use crate::core::watches::HELD_BACK;
 
@@ -48,7 +49,7 @@ impl Client {
         if self.link.phase == Phase::Closed {
             return;
         }
-        self.leave(now, farewell);
+        self.say_farewell(now, farewell);
         self.forget_connection(now);
         self.link.why = 0;
         self.link.phase = Phase::Closed;
@@ -104,11 +105,31 @@ impl Client {
         self.forget_nobody();
     }
 
-    /// With nobody watched there is nobody to be forgotten.
+    /// With nobody watched and in no room there is nobody to be forgotten.
     pub(super) fn forget_nobody(&mut self) {
-        if self.rows.len() == 0 {
+        if self.rows.len() == 0 && self.rooms.is_empty() {
             self.alarms.clear(Reason::Unknown);
         }
+    }
+
+    /// A part of the app goes into a room, and wants to be told who is there. Joined more than once,
+    /// it has to be left as often.
+    pub fn join(&mut self, now: Time, room: &str) -> Room {
+        let now = self.arrive(now);
+        let (place, first) = self.rooms.join(room);
+        if first && self.link.is_open() {
+            self.send(now, Message::Join { number: place.0 + 1, room: room.into() });
+        }
+        place
+    }
+
+    /// A part leaves a room once.
+    pub fn leave(&mut self, now: Time, room: Room) {
+        let now = self.arrive(now);
+        if self.rooms.leave(room) && self.link.is_open() {
+            self.send(now, Message::Leave { number: room.0 + 1 });
+        }
+        self.forget_nobody();
     }
 
     /// The user chooses how to appear. While there is no connection the choice is kept, and said

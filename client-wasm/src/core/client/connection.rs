@@ -76,6 +76,7 @@ impl Client {
             self.send(now, Message::Note(note));
         }
         self.watches.start(&mut self.rows, self.link.dial, &mut self.outputs);
+        self.rooms.start(self.link.dial, &mut self.outputs);
     }
 
     /// A frame was read.
@@ -114,6 +115,15 @@ impl Client {
                 // Its end is as good as there; a dead network may never bring it.
                 self.outputs.push(Output::CloseSocket { dial, code: NORMAL });
                 self.end(now, code.number(), *retry_after);
+            }
+            ServerFrame::Room { number, members } => {
+                self.rooms.told(*number, members, None, &mut self.outputs);
+            }
+            ServerFrame::RoomEvents { number, members } => {
+                self.rooms.changed(*number, members, &mut self.outputs);
+            }
+            ServerFrame::Crowd { number, count, sample } => {
+                self.rooms.told(*number, sample, Some(*count), &mut self.outputs);
             }
             // A frame of a later version.
             _ => {}
@@ -181,8 +191,12 @@ impl Client {
     }
 
     fn on_error(&mut self, code: ErrorCode, about: u32, text: &str) {
-        // These two are about a user: the row stays unknown, whatever the snapshot leaves out.
+        // The first two are about a user: the row stays unknown, whatever the snapshot leaves out.
         let refused = match code {
+            ErrorCode::BadRoom | ErrorCode::TooManyRooms | ErrorCode::NotAllowed => {
+                self.refuse(code, about.saturating_sub(1), text);
+                return;
+            }
             ErrorCode::BadUser => Wire::Refused,
             ErrorCode::TooManyWatches => Wire::Over,
             _ => {
@@ -211,7 +225,7 @@ impl Client {
     }
 
     /// Says farewell by the means that arrives, and closes the connection.
-    pub(super) fn leave(&mut self, now: Time, farewell: Message) {
+    pub(super) fn say_farewell(&mut self, now: Time, farewell: Message) {
         if self.link.is_open() {
             self.send(now, farewell);
             self.close_socket(NORMAL);
@@ -255,7 +269,7 @@ impl Client {
         self.epochs = Epochs::default();
         self.watches.lost(&mut self.rows);
         self.own.lost();
-        if self.rows.len() > 0 {
+        if self.rows.len() > 0 || !self.rooms.is_empty() {
             self.alarms.set_if_clear(Reason::Unknown, since + self.memory);
         }
         self.forget_nobody();

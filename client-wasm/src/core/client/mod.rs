@@ -19,6 +19,7 @@ use super::link::{Link, Phase};
 use super::output::{LinkState, Message, Output, Queue, Row};
 use super::own::Own;
 use super::rng::Rng;
+use super::rooms::{Room, RoomView, Rooms};
 use super::rows::Rows;
 use super::view::Epochs;
 use super::watches::Watches;
@@ -55,6 +56,7 @@ pub struct Client {
     rows: Rows,
     epochs: Epochs,
     watches: Watches,
+    rooms: Rooms,
     idle: Idle,
     /// The beat interval, as the last welcome said.
     beat: Span,
@@ -111,6 +113,7 @@ impl Client {
             rows: Rows::default(),
             epochs: Epochs::default(),
             watches: Watches::default(),
+            rooms: Rooms::default(),
             idle: Idle { app: config.idle_after, server: Span::ZERO, last_input: now, said: false },
             beat: Span::ZERO,
             memory: Span::ZERO,
@@ -185,6 +188,16 @@ impl Client {
     /// The user's note; empty if there is none.
     pub fn note(&self, row: Row) -> &str {
         self.rows.get(row).map_or("", |it| &it.shown.note)
+    }
+
+    /// The place of a room that the app is in.
+    pub fn find_room(&self, id: &str) -> Option<Room> {
+        self.rooms.find(id)
+    }
+
+    /// What is known of a room that the app is in.
+    pub fn room(&self, room: Room) -> Option<&RoomView> {
+        self.rooms.get(room)
     }
 
     /// How many users are watched, those included whose watch is about to be ended.

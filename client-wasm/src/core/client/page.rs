@@ -127,10 +127,10 @@ impl Client {
     fn on_left(&mut self, now: Time) {
         self.awake.freeze();
         if self.link.phase >= Phase::Token {
-            self.leave(now, Message::Closing);
+            self.say_farewell(now, Message::Closing);
             self.lose(now, Loss { page_left: true, ..Loss::at(now) });
         } else if self.link.phase == Phase::Waiting {
-            self.leave(now, Message::Closing);
+            self.say_farewell(now, Message::Closing);
             self.link.phase = Phase::Away;
             self.alarms.clear(Reason::Retry);
         }

@@ -41,7 +41,10 @@ impl Client {
                     self.send(now, Message::Idle);
                 }
                 Reason::Idle => self.await_idle(),
-                Reason::Unknown => view::forget(&mut self.rows, &mut self.outputs),
+                Reason::Unknown => {
+                    view::forget(&mut self.rows, &mut self.outputs);
+                    self.rooms.forget(&mut self.outputs);
+                }
             }
         }
     }

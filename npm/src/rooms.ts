@@ -1,0 +1,165 @@
+import { STATES } from "./codes.js";
+import type { Engine } from "./engine.js";
+import { Listeners } from "./listeners.js";
+import type { Room, RoomMember, RoomView, Stop } from "./types.js";
+
+/** One room. Joined while anybody listens; its view is made when it is asked for. */
+class RoomHandle implements Room {
+  readonly id: string;
+  readonly #rooms: Rooms;
+  readonly #listeners = new Listeners<RoomView>();
+  /** The wasm client's number for it, while it is joined there. */
+  #number: number | undefined;
+  #view: RoomView;
+  /** What the listeners were told last. */
+  #shown: RoomView;
+  #dirty = false;
+  #told = true;
+
+  constructor(rooms: Rooms, id: string) {
+    this.id = id;
+    this.#rooms = rooms;
+    this.#view = this.#shown = viewOf(id, undefined, undefined, rooms.stale);
+  }
+
+  get view(): RoomView {
+    if (this.#dirty || this.#view.stale !== this.#rooms.stale) {
+      this.#dirty = false;
+      this.#view = viewOf(this.id, this.#rooms.engine, this.#number, this.#rooms.stale, this.#view);
+    }
+    return this.#view;
+  }
+
+  get members(): readonly RoomMember[] {
+    return this.view.members;
+  }
+
+  get count(): number {
+    return this.view.count;
+  }
+
+  subscribe(listener: (view: RoomView) => void): Stop {
+    const first = this.#listeners.empty;
+    const stop = this.#listeners.add(listener);
+    if (first) this.attach();
+    return () => {
+      const empty = this.#listeners.empty;
+      stop();
+      if (!empty && this.#listeners.empty) this.#leave();
+    };
+  }
+
+  /** Joins, if anybody listens and the wasm client is there. */
+  attach(): void {
+    const { engine } = this.#rooms;
+    if (this.#listeners.empty || engine === undefined || this.#number !== undefined) return;
+    this.#number = engine.join(this.id);
+    this.#rooms.numbered(this.#number, this);
+    this.changed();
+  }
+
+  detach(): void {
+    this.#number = undefined;
+    this.changed();
+  }
+
+  /** Listeners are called in a microtask: never inside a call of the app's own, and once for all that came together. */
+  changed(): void {
+    this.#dirty = true;
+    if (!this.#told) return;
+    this.#told = false;
+    queueMicrotask(() => {
+      this.#told = true;
+      const before = this.#shown;
+      this.#shown = this.view;
+      if (this.#shown !== before) this.#listeners.tell(this.#shown);
+    });
+  }
+
+  #leave(): void {
+    const number = this.#number;
+    this.#number = undefined;
+    this.#dirty = true;
+    if (number !== undefined) this.#rooms.left(number);
+  }
+}
+
+/** The rooms of a client. */
+export class Rooms {
+  engine: Engine | undefined;
+  stale = true;
+  readonly #byId = new Map<string, RoomHandle>();
+  readonly #byNumber = new Map<number, RoomHandle>();
+
+  /** The same object each time, so that it can be compared and kept. */
+  get(id: string): Room {
+    let room = this.#byId.get(id);
+    if (room === undefined) {
+      room = new RoomHandle(this, id);
+      this.#byId.set(id, room);
+    }
+    return room;
+  }
+
+  attach(engine: Engine): void {
+    this.engine = engine;
+    for (const room of this.#byId.values()) room.attach();
+  }
+
+  detach(): void {
+    this.engine = undefined;
+    this.#byNumber.clear();
+    for (const room of this.#byId.values()) room.detach();
+  }
+
+  changed(number: number): void {
+    this.#byNumber.get(number)?.changed();
+  }
+
+  setStale(is: boolean): void {
+    this.stale = is;
+    for (const room of this.#byNumber.values()) room.changed();
+  }
+
+  numbered(number: number, room: RoomHandle): void {
+    this.#byNumber.set(number, room);
+  }
+
+  left(number: number): void {
+    this.#byNumber.delete(number);
+    this.engine?.leave(number);
+  }
+}
+
+/** Makes the view of a room; the one from before again if nothing in it has changed. */
+function viewOf(
+  room: string,
+  engine: Engine | undefined,
+  number: number | undefined,
+  stale: boolean,
+  before?: RoomView,
+): RoomView {
+  const size = number === undefined ? -1 : (engine?.roomSize(number) ?? -1);
+  const members: RoomMember[] = [];
+  for (let at = 0; at < size && number !== undefined && engine !== undefined; at++) {
+    const user = engine.roomUser(number, at);
+    const state = STATES[engine.roomState(number, at)];
+    if (user !== undefined && state !== undefined) members.push(memberOf(user, state, before?.members[at]));
+  }
+  const told = number === undefined ? -1 : (engine?.roomCount(number) ?? -1);
+  const count = told < 0 ? members.length : told;
+  const known = size >= 0;
+  const whole = known && told < 0;
+  const sameMembers =
+    before !== undefined &&
+    before.members.length === members.length &&
+    members.every((member, at) => member === before.members[at]);
+  if (sameMembers && before.count === count && before.known === known && before.whole === whole && before.stale === stale)
+    return before;
+  const list = sameMembers ? before.members : Object.freeze(members);
+  return Object.freeze({ room, members: list, count, whole, known, stale });
+}
+
+function memberOf(user: string, state: RoomMember["state"], before: RoomMember | undefined): RoomMember {
+  return before?.user === user && before.state === state ? before : Object.freeze({ user, state });
+}
