@@ -59,6 +59,16 @@ pub(crate) fn scenarios() -> Result<()> {
     files.into_iter().fold(program.command()?, Run::arg).run()
 }
 
+/// Random worlds, for a minute on one core at most. The same ones each time: a test that fails today and passes tomorrow
+/// helps nobody, and other seeds are one command away.
+pub(crate) fn hunt() -> Result<()> {
+    const LINE: &str = "--worlds 10000 --seed 1 --seconds 60";
+    let program = Program::named("hunt");
+    program.build()?;
+    println!("$ cargo xtask hunt {LINE}");
+    LINE.split(' ').fold(program.command()?, Run::arg).run()
+}
+
 fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in
         fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?

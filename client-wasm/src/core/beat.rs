@@ -31,6 +31,9 @@ pub(super) struct Heart {
 struct Question {
     number: u8,
     asked: Time,
+    /// When the first of the questions was asked that this one stands in for, or anything was heard
+    /// last since.
+    since: Time,
     /// Asked a second time because a timer was late; there is no third.
     again: bool,
 }
@@ -90,13 +93,24 @@ impl Heart {
     /// A frame was heard.
     pub(super) fn heard(&mut self, now: Time) {
         self.heard = now;
+        if let Some(question) = &mut self.question {
+            question.since = now;
+        }
+    }
+
+    /// The page has stood still for so long: no answer is late for that.
+    pub(super) fn was_still(&mut self, still: Span) {
+        if let Some(question) = &mut self.question {
+            question.since = question.since + still;
+        }
     }
 
     /// Asks now; the beat's number is returned. An open question is given up for the new one.
     pub(super) fn ask(&mut self, now: Time, rng: &mut Rng) -> u8 {
         self.gap = self.beat - rng.up_to(self.beat.fraction(1, 5));
         self.number = self.number.wrapping_add(1);
-        self.question = Some(Question { number: self.number, asked: now, again: false });
+        let since = self.question.map_or(now, |it| it.since);
+        self.question = Some(Question { number: self.number, asked: now, since, again: false });
         self.number
     }
 
@@ -132,9 +146,7 @@ impl Heart {
     /// The time for the open question's answer is over.
     pub(super) fn unanswered(&self, now: Time) -> Verdict {
         match self.question {
-            Some(it) if it.again || now <= it.asked + ANSWER + LATE => {
-                Verdict::Dead(it.asked.max(self.heard))
-            }
+            Some(it) if it.again || now <= it.asked + ANSWER + LATE => Verdict::Dead(it.since),
             _ => Verdict::AskAgain,
         }
     }

@@ -1,11 +1,15 @@
 //! The shared store in memory.
 
+mod past;
+mod sweep;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::quality::SeedableRandomState;
 use greendot_protocol::{Epoch, Span, Time};
 
+use self::past::Past;
 use super::Store;
 use super::messages::{
     BarReport, Claim, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report, Request,
@@ -17,6 +21,9 @@ use crate::core::directory::{Change, Directory, Joining, SessionId, UserId};
 /// A store that no node has asked for this long has been out of reach for all of them: each asks
 /// once a second.
 const UNREACHED: Span = Span::from_millis(2_500);
+
+/// A node's beat that comes within so long of the one before: none was lost between them.
+const ON_TIME: Span = Span::from_millis(1_500);
 
 /// A room that is too large to name all is told of no more often than this.
 const ROOM_EVERY: Span = Span::from_millis(1_000);
@@ -36,9 +43,22 @@ struct Seat {
     covered: bool,
 }
 
+impl Seat {
+    /// Whether it is of a later connect than a claim that is told so long after its connect.
+    fn is_later_than(&self, claim: Claim, connected: Time, ago: Span) -> bool {
+        if self.claim.node == claim.node {
+            return self.claim.seat > claim.seat;
+        }
+        // Where two are of one moment, the one that was told late does not unseat the other.
+        self.connected > connected || (self.connected == connected && ago != Span::ZERO)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeRow {
     renewed: Time,
+    /// When its last beat came.
+    beaten: Time,
     /// When it last asked for anything.
     asked: Time,
     /// Its sessions are not swept before: it was cut off, and could not renew them.
@@ -79,6 +99,7 @@ pub struct MemoryStore {
     covered: BTreeMap<NodeId, BTreeSet<SessionId>>,
     nodes: BTreeMap<NodeId, NodeRow>,
     subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    past: Past,
     /// Nodes with connections of a user that look.
     lookers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
     /// Nodes that want to know of a user's sessions.
@@ -91,6 +112,8 @@ pub struct MemoryStore {
     warm_until: Option<Time>,
     /// When any node last asked for anything.
     reached: Time,
+    /// When a node asked again after none had for long.
+    asked_again: Option<Time>,
     /// Nobody is swept before.
     spared_until: Time,
     journal: Option<Journal>,
@@ -116,12 +139,11 @@ impl MemoryStore {
         seed: u64,
         warming: bool,
     ) -> Self {
+        let hasher = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
         Self {
             directory: Directory::new(epoch, now.as_millis(), seed),
-            seats: HashMap::with_hasher(SeedableRandomState::with_seed(
-                seed,
-                foldhash::SharedSeed::global_fixed(),
-            )),
+            seats: HashMap::with_hasher(hasher.clone()),
+            past: Past::new(hasher),
             due: BTreeSet::new(),
             covered: BTreeMap::new(),
             nodes: BTreeMap::new(),
@@ -133,6 +155,7 @@ impl MemoryStore {
             notices: VecDeque::new(),
             warm_until: warming.then(|| now + settings.warmup()),
             reached: now,
+            asked_again: None,
             spared_until: Time::ZERO,
             journal: None,
             settings,
@@ -188,26 +211,23 @@ impl MemoryStore {
         }
         // The extra wait is for nodes that cannot see to it themselves any more (rule 2).
         let ends = self.settings.ttl + self.settings.expiry_grace;
-        if seat.covered {
-            // Each covered session was heard within the beat before the node's lease was renewed.
-            self.renewed(seat) + ends - self.settings.beat
-        } else {
-            seat.heard + ends
-        }
+        if seat.covered { self.renewed(seat) + ends - self.covers() } else { seat.heard + ends }
     }
 
     fn renewed(&self, seat: &Seat) -> Time {
         self.nodes.get(&seat.claim.node).map_or(seat.heard, |it| it.renewed.max(seat.heard))
     }
 
-    /// Never later than it was: of a covered session it is only known that it was heard within the
-    /// beat before its node's last renewal.
+    /// Each covered session was heard within so long before its node's lease was renewed: silence of
+    /// a beat is noticed by the next sweep.
+    fn covers(&self) -> Span {
+        self.settings.beat + self.settings.sweep
+    }
+
+    /// Never later than it was: of a covered session it is only known that it was heard shortly
+    /// before its node's last renewal.
     fn heard_of(&self, seat: &Seat) -> Time {
-        if seat.covered {
-            seat.heard.max(self.renewed(seat) - self.settings.beat)
-        } else {
-            seat.heard
-        }
+        if seat.covered { seat.heard.max(self.renewed(seat) - self.covers()) } else { seat.heard }
     }
 
     fn wrote(&mut self, now: Time, user: &Arc<str>) {
@@ -334,6 +354,21 @@ impl MemoryStore {
         }
     }
 
+    /// The session has ended. A node that has not heard of it may still tell of an earlier connect.
+    fn vacate(&mut self, now: Time, session: SessionId) {
+        self.unindex(session);
+        let (Some(seat), Some(user)) =
+            (self.seats.remove(&session), self.directory.user_of(session))
+        else {
+            return;
+        };
+        let user = self.directory.shared_name(user);
+        if let Some(name) = self.directory.session_name(session) {
+            let name = SessionName { user, session: name.into() };
+            self.past.ended(now, name, seat.connected);
+        }
+    }
+
     /// Changes a seat and keeps the indices right.
     fn reseat(&mut self, session: SessionId, change: impl FnOnce(&mut Seat)) {
         self.unindex(session);
@@ -359,7 +394,11 @@ impl MemoryStore {
         let user = self.directory.find(&name.user);
         let present = user.and_then(|it| self.directory.session(it, &name.session));
         let before = present.and_then(|it| self.seats.get(&it).copied());
-        if before.is_some_and(|it| it.claim != claim && it.connected > connected) {
+        let later = match &before {
+            Some(seat) => seat.is_later_than(claim, connected, register.connected_ago),
+            None => self.past.has_ended_since(name, connected),
+        };
+        if later {
             return HeldBy::Another;
         }
         if present.is_none()
@@ -384,6 +423,9 @@ impl MemoryStore {
                 generation: register.generation.filter(|_| same),
             },
         );
+        if register.mode.is_some_and(|it| it.fresh) {
+            self.past.chose(&name.user, connected, node);
+        }
         let session = joined.session;
         if register.lingers_for.is_some() {
             self.directory.linger(session);
@@ -399,7 +441,9 @@ impl MemoryStore {
                 heard: now - register.heard_ago,
                 passive: register.passive,
                 lingers_until: register.lingers_for.map(|it| now + it),
-                covered: self.thin && register.lingers_for.is_none(),
+                covered: self.thin
+                    && register.lingers_for.is_none()
+                    && register.heard_ago <= self.settings.beat,
             },
         );
         self.index(session);
@@ -460,8 +504,7 @@ impl MemoryStore {
     }
 
     fn end(&mut self, now: Time, session: SessionId, heard: Time, turned: &mut Vec<Report>) {
-        self.unindex(session);
-        self.seats.remove(&session);
+        self.vacate(now, session);
         let Some(user) = self.directory.user_of(session) else { return };
         let name = self.directory.shared_name(user);
         self.wrote(now, &name);
@@ -469,95 +512,21 @@ impl MemoryStore {
         self.publish(now, user, change, turned);
     }
 
-    /// Ends what is due; whoever sweeps, each is ended once.
-    fn sweep(&mut self, now: Time, turned: &mut Vec<Report>) {
-        if now < self.spared_until {
-            return;
+    fn revoke(&mut self, now: Time, user: &str, revoked: bool, turned: &mut Vec<Report>) {
+        if !revoked {
+            return self.directory.reinstate(user);
         }
-        let mut ended: Vec<SessionId> =
-            self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, session)| *session).collect();
-        for (node, sessions) in &self.covered {
-            let renewed = self.nodes.get(node).map_or(Time::ZERO, |it| it.renewed);
-            if renewed + self.settings.ttl - self.settings.beat <= now {
-                // The node has died. Sessions that are not due yet stay.
-                ended.extend(
-                    sessions.iter().filter(|it| {
-                        self.seats.get(it).is_some_and(|it| self.deadline_of(it) <= now)
-                    }),
-                );
-            }
-        }
-        for session in ended {
+        let id = self.directory.revoke(user);
+        let mut ended = Vec::new();
+        for session in self.directory.ids_of(id).collect::<Vec<_>>() {
             let Some(&seat) = self.seats.get(&session) else { continue };
-            let spared = self.nodes.get(&seat.claim.node).map_or(Time::ZERO, |it| it.spared_until);
-            if now < spared {
-                continue;
-            }
-            let heard = self.heard_of(&seat);
-            self.tell(seat.claim.node, Notice::Ended { seat: seat.claim.seat });
-            self.end(now, session, heard, turned);
+            let notice = Notice::Revoked { seat: seat.claim.seat };
+            self.tell(seat.claim.node, notice);
+            ended.push((session, self.heard_of(&seat)));
+            self.vacate(now, session);
         }
-        let keep = self.settings.ttl + self.settings.ttl;
-        let covered = &self.covered;
-        let seats = &self.seats;
-        let gone: Vec<NodeId> = self
-            .nodes
-            .iter()
-            .filter(|(node, it)| it.asked + keep <= now && !covered.contains_key(node))
-            .filter(|(node, _)| !seats.values().any(|it| it.claim.node == **node))
-            .map(|(node, _)| *node)
-            .collect();
-        for node in gone {
-            self.forget_node(node);
-        }
-    }
-
-    /// A run of a node that asks no more and holds nothing any more.
-    fn forget_node(&mut self, node: NodeId) {
-        self.nodes.remove(&node);
-        self.rooms.retain(|_, row| {
-            row.nodes.remove(&node);
-            !row.nodes.is_empty()
-        });
-        for interested in [&mut self.subscribers, &mut self.lookers, &mut self.owners] {
-            interested.retain(|_, nodes| {
-                nodes.remove(&node);
-                !nodes.is_empty()
-            });
-        }
-    }
-
-    fn beat(
-        &mut self,
-        now: Time,
-        node: NodeId,
-        away: Span,
-        silent: &[Silent],
-        heard: &[(SessionName, u64)],
-    ) {
-        let ttl = self.settings.ttl;
-        let Some(row) = self.nodes.get_mut(&node) else { return };
-        row.renewed = now;
-        if away != Span::ZERO {
-            row.spared_until = now + ttl;
-        }
-        for it in silent {
-            if let Some(session) = self.claimed(node, &it.name, it.seat) {
-                let at = now - it.heard_ago;
-                self.wrote(now, &it.name.user);
-                self.reseat(session, |seat| {
-                    seat.covered = false;
-                    seat.heard = seat.heard.max(at);
-                });
-            }
-        }
-        for (name, seat) in heard {
-            if let Some(session) = self.claimed(node, name, *seat) {
-                self.wrote(now, &name.user);
-                let thin = self.thin;
-                self.reseat(session, |seat| seat.covered = thin);
-            }
-        }
+        let change = self.directory.end_all(id, &ended);
+        self.publish(now, id, change, turned);
     }
 }
 
@@ -568,14 +537,18 @@ impl Store for MemoryStore {
         let mut outlooks = Vec::new();
         let mut rooms = Vec::new();
         let mut held = HeldBy::Nobody;
+        if now.since(self.reached) >= UNREACHED {
+            // Out of reach, or all of them stood still: that shows when they have spoken.
+            self.asked_again = Some(now);
+        }
+        self.reached = now;
         if let Request::Beat { away, .. } = request
             && *away != Span::ZERO
-            && now.since(self.reached) >= UNREACHED
+            && self.was_unreached(now)
         {
             // No node could renew anything meanwhile: nobody is swept for one ttl (rule 10).
             self.spared_until = now + self.settings.ttl;
         }
-        self.reached = now;
         // Counted from a time: one whose row was dropped for its silence sees the count jump.
         let row = self
             .nodes
@@ -632,36 +605,27 @@ impl Store for MemoryStore {
                     self.end(now, session, now - it.heard_ago, &mut turned);
                 }
             }
-            Request::SetMode { user, mode } => {
-                self.wrote(now, user);
-                let (id, change) = self.directory.set_mode(now, user, *mode);
-                if let Some(change) = change {
-                    self.publish(now, id, change, &mut turned);
-                    self.tell_mode(id);
+            Request::SetMode { user, mode, ago } => {
+                if self.past.is_latest(now, user, node, *ago, |it| &mut it.mode) {
+                    self.wrote(now, user);
+                    let (id, change) = self.directory.set_mode(now, user, *mode);
+                    if let Some(change) = change {
+                        self.publish(now, id, change, &mut turned);
+                        self.tell_mode(id);
+                    }
                 }
             }
-            Request::SetNote { user, note } => {
-                self.wrote(now, user);
-                let (id, change) = self.directory.set_note(user, note);
-                self.publish(now, id, change, &mut turned);
-            }
-            Request::Revoke { user, revoked } => {
-                self.wrote(now, user);
-                if *revoked {
-                    let id = self.directory.revoke(user);
-                    let mut ended = Vec::new();
-                    for session in self.directory.ids_of(id).collect::<Vec<_>>() {
-                        let Some(&seat) = self.seats.get(&session) else { continue };
-                        let notice = Notice::Revoked { seat: seat.claim.seat };
-                        self.tell(seat.claim.node, notice);
-                        ended.push((session, self.heard_of(&seat)));
-                        self.unindex(session);
-                        self.seats.remove(&session);
-                    }
-                    let change = self.directory.end_all(id, &ended);
+            Request::SetNote { user, note, ago } => {
+                if self.past.is_latest(now, user, node, *ago, |it| &mut it.note) {
+                    self.wrote(now, user);
+                    let (id, change) = self.directory.set_note(user, note);
                     self.publish(now, id, change, &mut turned);
-                } else {
-                    self.directory.reinstate(user);
+                }
+            }
+            Request::Revoke { user, revoked, ago } => {
+                if self.past.is_latest(now, user, node, *ago, |it| &mut it.revoked) {
+                    self.wrote(now, user);
+                    self.revoke(now, user, *revoked, &mut turned);
                 }
             }
             Request::SetLastSeen { user, wish } => {

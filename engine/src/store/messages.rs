@@ -104,6 +104,8 @@ pub enum Request {
         user: Arc<str>,
         /// The mode.
         mode: Mode,
+        /// How long ago that was said, if it could not be told at once: what was said later counts.
+        ago: Span,
     },
     /// The user's note.
     SetNote {
@@ -111,6 +113,8 @@ pub enum Request {
         user: Arc<str>,
         /// The note; empty takes it away.
         note: Arc<str>,
+        /// How long ago that was said, if it could not be told at once: what was said later counts.
+        ago: Span,
     },
     /// The account is no longer good, or is good again.
     Revoke {
@@ -118,6 +122,8 @@ pub enum Request {
         user: Arc<str>,
         /// Whether it is revoked.
         revoked: bool,
+        /// How long ago that was said, if it could not be told at once: what was said later counts.
+        ago: Span,
     },
     /// Tell this node of these users from now on; answered with how they stand.
     Subscribe {

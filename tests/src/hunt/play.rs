@@ -61,7 +61,14 @@ impl Plan {
     ) -> Result<Option<Complaint>, NotBuilt> {
         let until = self.scenario.until;
         loop {
-            let more = world.turn(until)?;
+            let more = match world.turn(until) {
+                Err(_) if world.goes_in_circles() => {
+                    let (kind, at, place) = (Kind::NodeNeverDone, world.now(), Place::Nowhere);
+                    let text = "at one moment more happens than can ever be done".to_owned();
+                    return Ok(Some(Complaint { kind, at, text, place }));
+                }
+                more => more?,
+            };
             let edges = world.take_edges().unwrap_or_default();
             let found = oracle.look(world, &edges);
             world.return_edges(edges);

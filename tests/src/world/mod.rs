@@ -191,7 +191,7 @@ impl<'a> World<'a> {
             self.at_once = 0;
         }
         self.at_once += 1;
-        if self.at_once > MOST_AT_ONCE {
+        if self.goes_in_circles() {
             return Err(NotBuilt(format!("an end to what happens at {} ms", self.now)));
         }
         if task <= next {
@@ -205,6 +205,11 @@ impl<'a> World<'a> {
         }
         self.watch_outboxes();
         Ok(true)
+    }
+
+    /// Whether so much happens at one moment that it will never be over.
+    pub fn goes_in_circles(&self) -> bool {
+        self.at_once > MOST_AT_ONCE
     }
 
     /// Lets the network's delays vary by up to so many ms from now on; each direction of a

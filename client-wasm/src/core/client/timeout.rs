@@ -64,6 +64,9 @@ impl Client {
     pub(super) fn was_still(&mut self, still: Span) {
         // Adding to "never" leaves it there.
         self.alarms.set(Reason::Unknown, self.alarms.at(Reason::Unknown) + still);
+        if let Some(heart) = &mut self.heart {
+            heart.was_still(still);
+        }
     }
 
     /// Idle comes up when the last input is long enough ago, if it ever does and is not said yet.

@@ -104,7 +104,7 @@ impl Lease {
         if now >= self.heard.time() + periods.ttl {
             return Some(Due::Expired);
         }
-        if now >= self.idle_at() {
+        if self.has_idled(now) {
             return Some(Due::Idle);
         }
         if now >= self.silent_at(periods) {
@@ -123,6 +123,11 @@ impl Lease {
     fn ping_at(&self, periods: &Periods) -> Time {
         let after = periods.ping_after.as_millis().saturating_mul(u64::from(self.pings) + 1);
         self.heard.time() + Span::from_millis(after)
+    }
+
+    /// Whether it has become idle, and nobody has noticed yet.
+    pub(super) fn has_idled(&self, now: Time) -> bool {
+        now >= self.idle_at()
     }
 
     fn idle_at(&self) -> Time {

@@ -271,7 +271,12 @@ impl Leases {
         }
         let silence = row.is(SILENT).then(|| now.since(before.time()));
         row.set(SILENT, false);
-        Touch::Noted { silence, lingers: row.is(LINGERS) }
+        let lingers = row.is(LINGERS);
+        if silence.is_some() {
+            // Its next silence may be due before anything that it was armed for.
+            self.arm(conn);
+        }
+        Touch::Noted { silence, lingers }
     }
 
     /// The person touched the device at `at`.
@@ -344,12 +349,20 @@ impl Leases {
         self.periods.silent_after = Some(span);
     }
 
-    /// What was reported is forgotten: silence will be reported anew.
-    pub(crate) fn report_anew(&mut self, conn: ConnId) {
+    /// What was reported is forgotten, and when each was heard has been told: silence that begins
+    /// later will be reported.
+    pub(crate) fn report_anew(&mut self, now: Time, conn: ConnId) {
+        let after = self.periods.silent_after;
         if let Some(row) = self.row_mut(conn) {
-            row.set(SILENT, false);
+            let silence = now.since(row.heard.time());
+            row.set(SILENT, after.is_some_and(|it| silence > it));
         }
         self.arm(conn);
+    }
+
+    /// Whether the person has not touched the device for long enough, and nobody has noticed yet.
+    pub(crate) fn has_idled(&self, now: Time, conn: ConnId) -> bool {
+        self.row(conn).is_some_and(|it| it.has_idled(now))
     }
 
     /// Makes sure that the lease comes up in time. Called whenever something may be due sooner than before.

@@ -1,7 +1,7 @@
 //! Connections: how they open, take over, and end.
 
 use greendot_protocol::limits::{DEVICE_BYTES, SESSION_BYTES};
-use greendot_protocol::{CloseCode, ModeChoice, Span, Time};
+use greendot_protocol::{CloseCode, Mode, ModeChoice, Revision, Span, Time};
 
 use super::{ConnId, Ending, Node, Output, Refusal};
 use crate::core::directory::{Joining, SessionId, UserId};
@@ -64,6 +64,16 @@ impl Node {
         {
             return Err(Refusal::new(CloseCode::Full));
         }
+        let mut mode = connect.report.mode;
+        if self.shared.is_some() {
+            if self.directory.ids_of(user).next().is_none() {
+                // Since its last session left, nobody has told this node what the user chose.
+                self.directory.adopt_mode(user, Mode::Auto, Revision(0));
+            } else {
+                // What is repeated the store weighs; the others here know what it said last.
+                mode = mode.filter(|it| it.fresh);
+            }
+        }
         let connected = self.directory.connect_user(
             now,
             user,
@@ -72,7 +82,7 @@ impl Node {
                 session: connect.session,
                 passive: connect.passive,
                 idle: connect.report.idle,
-                mode: connect.report.mode,
+                mode,
                 device: cut(connect.device),
                 generation: None,
             },

@@ -25,11 +25,14 @@ impl Node {
     /// A frame has arrived. From a connection that speaks for no session any more it has no effect
     /// (rule 4).
     pub fn handle_frame(&mut self, now: Time, conn: ConnId, frame: &ClientFrame<'_>) {
+        // A farewell revives nothing that is over elsewhere.
+        let leaves = matches!(frame, ClientFrame::Bye | ClientFrame::Closing);
+        let late = !leaves && self.is_late(now, conn);
         match self.leases.touch(now, conn) {
             Touch::Nobody => return,
-            Touch::Alive => self.renewed(now, conn, None),
+            Touch::Alive => self.renewed(now, conn, None, late),
             Touch::Noted { silence, lingers } => {
-                self.renewed(now, conn, silence);
+                self.renewed(now, conn, silence, late);
                 if lingers {
                     self.revive(now, conn);
                 }
@@ -79,11 +82,12 @@ impl Node {
 
     /// A frame of a kind unknown here, or a pong, has arrived: a sign of life. It takes no `closing` back.
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
+        let late = self.is_late(now, conn);
         match self.leases.pong(now, conn) {
             Touch::Alive if self.shared.is_none() => {}
             Touch::Nobody => {}
-            Touch::Alive => self.renewed(now, conn, None),
-            Touch::Noted { silence, .. } => self.renewed(now, conn, silence),
+            Touch::Alive => self.renewed(now, conn, None, late),
+            Touch::Noted { silence, .. } => self.renewed(now, conn, silence, late),
         }
     }
 
@@ -94,10 +98,16 @@ impl Node {
         }
     }
 
-    /// A lease has been renewed, after a silence of this length if that was reported.
-    fn renewed(&mut self, now: Time, conn: ConnId, silence: Option<Span>) {
+    /// Whether the session's lease has run out, so that it may be over at other nodes.
+    fn is_late(&self, now: Time, conn: ConnId) -> bool {
+        self.shared.is_some() && self.leases.get(conn).is_some_and(|it| it.deadline <= now)
+    }
+
+    /// A lease has been renewed, after a silence of this length if that was reported; `late` if it had
+    /// run out.
+    fn renewed(&mut self, now: Time, conn: ConnId, silence: Option<Span>, late: bool) {
         if self.shared.is_some() {
-            self.seat_heard(now, conn, silence);
+            self.seat_heard(now, conn, silence, late);
         }
     }
 

@@ -72,6 +72,8 @@ pub struct Node {
     outputs: VecDeque<Output>,
     /// The next sweep.
     sweep_at: Time,
+    /// The first sweep after the node has last stood still: until then not all is read that waited.
+    still_until: Time,
     /// When what is marked may go; set while anything is.
     flush_at: Option<Time>,
     /// When the warm-up ends; none if it has.
@@ -125,6 +127,7 @@ impl Node {
             errors: HashMap::default(),
             outputs: VecDeque::new(),
             sweep_at: now + settings.sweep,
+            still_until: Time::ZERO,
             flush_at: None,
             warm_until: (start == Start::AfterLoss).then(|| now + settings.warmup()),
             shared: None,

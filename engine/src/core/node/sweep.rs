@@ -28,6 +28,7 @@ impl Node {
             // The node has stood still. What arrived meanwhile is not read yet: nobody is ended
             // before the driver had a turn to read it (rule 1).
             self.sweep_at = now + self.settings.sweep;
+            self.still_until = self.sweep_at;
             return;
         }
         let mut due = Vec::new();
@@ -53,8 +54,13 @@ impl Node {
         self.sweep_at = now;
     }
 
+    /// Whether the node has stood still up to now, and what waited meanwhile may be unread.
+    pub(super) fn has_stood_still(&self, now: Time) -> bool {
+        now < self.still_until || now.since(self.sweep_at) > self.stall()
+    }
+
     /// How late a sweep may be before the node is taken to have stood still.
-    fn stall(&self) -> Span {
+    pub(super) fn stall(&self) -> Span {
         (self.settings.sweep + self.settings.sweep).max(Span::from_secs(1))
     }
 
@@ -66,8 +72,12 @@ impl Node {
                 self.outputs.push_back(Output::Ping(conn));
             }
             Some(Due::Ping) => {}
-            // Nobody could renew anything for a while: nobody ends for it.
-            Some(Due::Expired | Due::Lingered) if spared => {}
+            // Nobody could renew anything for a while: nobody ends for it. One that lingers has left
+            // this node, and nothing could have renewed it here (rule 3).
+            Some(Due::Expired) if spared && self.leases.has_idled(now, conn) => {
+                self.set_idle(now, conn, Idle::Found);
+            }
+            Some(Due::Expired) if spared => {}
             Some(Due::Silent) => self.seat_is_silent(conn),
             Some(Due::Idle) => self.set_idle(now, conn, Idle::Found),
             // A session that said `closing` may still have its connection, too.

@@ -7,6 +7,9 @@ use super::periods::{Periods, SLACK};
 /// and to refresh their watchers. The rules say "seconds".
 pub(super) const SETTLES: u64 = 8_000;
 
+/// How long nodes that reach the store again may take to register what they hold, in ms.
+const REGISTERS: u64 = 2_500;
+
 /// The nodes and, if they have one, their store.
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
@@ -33,8 +36,13 @@ pub(super) struct Node {
     pub(super) paused: bool,
     pub(super) cut: bool,
     pub(super) held_until: u64,
+    /// When what was held before comes.
+    comes_at: u64,
     paused_at: u64,
     reaches: bool,
+    was_heard: bool,
+    /// Whether it has ever had word from the store that came at once.
+    pub(super) has_heard: bool,
     /// Since when it has been able to work; none while it cannot.
     working_since: Option<u64>,
     /// Since when it may not know how things stand; none once it must.
@@ -49,9 +57,22 @@ pub(super) struct Node {
     pub(super) blind_since: Option<u64>,
 }
 
+impl Node {
+    /// Whether what is said to it reaches it at once.
+    pub(super) fn is_up_to_date(&self) -> bool {
+        self.reaches && !self.paused
+    }
+}
+
 impl Cluster {
     pub(super) fn new(periods: Periods, shares: bool, thin: bool, nodes: usize) -> Self {
-        let node = Node { up: true, reaches: true, working_since: Some(0), ..Node::default() };
+        let node = Node {
+            up: true,
+            reaches: true,
+            was_heard: true,
+            working_since: Some(0),
+            ..Node::default()
+        };
         Self {
             periods,
             shares,
@@ -74,9 +95,29 @@ impl Cluster {
         if was && !paused { now - row.paused_at } else { 0 }
     }
 
+    /// What the store says to a node waits until then.
+    pub(super) fn hold(&mut self, node: usize, until: u64) {
+        let row = &mut self.nodes[node];
+        row.comes_at = row.comes_at.max(row.held_until);
+        row.held_until = until;
+    }
+
+    /// The node is gone; what it could not tell is lost. One that was out of reach may have asked for
+    /// time before.
+    pub(super) fn kill(&mut self, now: u64, node: usize) {
+        let row = &mut self.nodes[node];
+        if row.up && !row.reaches {
+            row.reached_again = Some(now);
+        }
+        (row.up, row.paused, row.cut, row.held_until, row.has_heard) =
+            (false, false, false, 0, false);
+    }
+
     /// The store has lost what it held: every node has to settle anew.
     pub(super) fn wipe(&mut self, now: u64) {
         self.warm_until = Some(now + self.periods.warmup);
+        // One that was restarted counts as one that was out of reach (rule 10).
+        self.reached_again = Some(now);
         for row in self.nodes.iter_mut().filter(|it| it.up && self.shares) {
             row.only_wiped |= row.blurred_since.is_none();
             row.blurred_since.get_or_insert(now);
@@ -85,17 +126,30 @@ impl Cluster {
     }
 
     /// Brings what follows from the nodes' states up to date. Called at each change, and whenever
-    /// time may have made one. Tells which nodes have settled by it.
-    pub(super) fn settle(&mut self, now: u64) -> Vec<usize> {
-        let mut settled = Vec::new();
+    /// time may have made one. Tells which nodes have settled by it, and which can tell the others
+    /// nothing from now on.
+    pub(super) fn settle(&mut self, now: u64) -> (Vec<usize>, Vec<usize>) {
+        let (mut settled, mut parted) = (Vec::new(), Vec::new());
         for (index, row) in self.nodes.iter_mut().enumerate() {
             let reaches = !self.shares || !(self.down || row.cut || now < row.held_until);
             let runs = row.up && !row.paused;
-            if reaches && !row.reaches {
+            if std::mem::replace(&mut row.was_heard, reaches && runs) && !(reaches && runs) {
+                parted.push(index);
+            }
+            if !runs && row.blurred_since.is_some() {
+                // It was not back for long enough to tell anybody.
+                row.reaches = false;
+            }
+            // One that stands still learns only when it goes on that the store is back.
+            if reaches && runs && !row.reaches {
                 row.reached_again = Some(now);
             }
-            row.reaches = reaches;
-            row.blind_since = (runs && !reaches).then(|| row.blind_since.unwrap_or(now));
+            row.reaches = reaches && (runs || row.reaches);
+            row.has_heard |= row.working_since.is_some_and(|it| now > it);
+            // What was held comes all the same.
+            let came = [row.comes_at, row.held_until].into_iter().filter(|&it| it <= now).max();
+            let came = came.unwrap_or(0);
+            row.blind_since = (runs && !reaches).then(|| row.blind_since.unwrap_or(now).max(came));
             if !(runs && reaches) {
                 row.working_since = None;
             } else if row.working_since.is_none() {
@@ -122,7 +176,7 @@ impl Cluster {
             (_, None) => self.working_since = None,
             _ => {}
         }
-        settled
+        (settled, parted)
     }
 
     /// When time alone changes something next.
@@ -135,6 +189,7 @@ impl Cluster {
         };
         for row in &self.nodes {
             consider(row.held_until);
+            consider(row.comes_at);
             if row.blurred_since.is_some() && row.working_since.is_some() {
                 consider(row.calm_from + SETTLES);
             }
@@ -163,36 +218,41 @@ impl Cluster {
     pub(super) fn swept(&self, due: u64, node: usize) -> u64 {
         let since = if self.shares { self.working_since } else { self.nodes[node].working_since };
         let Some(since) = since else { return u64::MAX };
-        // One that has stood still reads for a whole sweep before it ends anything.
-        let back = if since == 0 { 0 } else { since + 2 * self.periods.sweep };
+        // One that has stood still reads for a whole sweep before it ends anything; where all have, or
+        // none reached the store, they register what they hold first (rule 10).
+        let registers = if self.shares { REGISTERS } else { 0 };
+        let back = if since == 0 { 0 } else { since + registers + 2 * self.periods.sweep };
         (due.saturating_add(self.periods.sweep)).max(back).saturating_add(SLACK)
     }
 
-    /// Until when nobody need be swept because the store was out of reach (rule 10); `u64::MAX`
-    /// while it is. None stands for a node that is gone.
-    pub(super) fn spared_until(&self, node: Option<usize>) -> u64 {
+    /// Until when nobody of a node need be swept because the store was out of reach (rule 10);
+    /// `u64::MAX` while it is. An orphan's node is gone, and may be back without it.
+    pub(super) fn spared_until(&self, node: usize, orphan: bool) -> u64 {
         if !self.shares {
             return 0;
         }
-        let row = node.map(|it| &self.nodes[it]);
-        if row.is_some_and(|it| it.up && !it.reaches) {
+        let row = &self.nodes[node];
+        if row.up && !row.reaches && !orphan {
             return u64::MAX;
         }
         let extra = self.periods.ttl + 2 * self.periods.sweep + SETTLES;
-        let own = row.and_then(|it| it.reached_again);
-        own.max(self.reached_again).map_or(0, |at| at + extra)
+        row.reached_again.max(self.reached_again).map_or(0, |at| at + extra)
     }
 
     /// When a node's warm-up may be over, and by when it must be; none if it is.
     pub(super) fn warmth(&self, now: u64, node: usize) -> Option<(u64, u64)> {
         let may = self.warm_until?;
-        let must = if self.is_settled(node) { self.swept(may, node) } else { u64::MAX };
+        if !self.is_settled(node) {
+            // It goes by what it knows, until it knows of the loss (rule 12 b).
+            return Some((now, u64::MAX));
+        }
+        let must = self.swept(may, node);
         (now <= must).then_some((may, must))
     }
 
     /// How much sooner than its lease says a session of a node may end that no other hears of: a
-    /// beat (rule 10), and what its own sign of life may be old.
+    /// beat (rule 10), and what its node's sign of life, and its own silence, may be old.
     pub(super) fn sooner(&self) -> u64 {
-        self.periods.beat + if self.thin { 1_000 } else { 0 }
+        self.periods.beat + if self.thin { 1_000 + self.periods.sweep } else { 0 }
     }
 }

@@ -20,10 +20,14 @@ pub(super) struct Conn {
     pub(super) open: bool,
     /// Its node has closed it.
     pub(super) is_closing: bool,
+    /// That it has ended waits at a node that stands still: what comes after is not of it.
+    pub(super) end_waits: bool,
     /// What it was told last of its node's word.
     pub(super) stale: Option<bool>,
     /// Its client reads nothing, or is gone: what is sent to it shows nothing.
     pub(super) stalled: bool,
+    /// What refreshes its view after an outage still waits for it.
+    pub(super) owed_refresh: bool,
     /// Its client has hung up.
     pub(super) left: bool,
     pub(super) watches: Vec<Watch>,
@@ -49,6 +53,8 @@ pub(super) struct Watch {
     /// The last word; none before the snapshot.
     pub(super) shown: Option<Shown>,
     pub(super) version: u32,
+    /// When the node read it.
+    pub(super) read: u64,
     /// Since when the rules want another one.
     pub(super) wrong_since: Option<u64>,
 }
@@ -60,11 +66,20 @@ pub(super) struct Shown {
     pub(super) note: String,
 }
 
+/// What a frame says of a user.
+#[derive(Clone, Debug)]
+pub(super) struct Word {
+    pub(super) user: usize,
+    pub(super) shown: Shown,
+    /// When the node read the watch that it answers.
+    pub(super) watched: u64,
+}
+
 /// A frame on the way to a client.
 #[derive(Clone, Debug)]
 pub(super) enum Parcel {
     /// What it says of users.
-    Words(Vec<(usize, Shown)>),
+    Words(Vec<Word>),
     /// The answer to a beat.
     Answer(u8),
     /// The welcome.

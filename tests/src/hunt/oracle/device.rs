@@ -4,6 +4,9 @@ use greendot_client::core::LinkState;
 
 use super::conn::Shown;
 
+/// A page that stands still for longer notices, in ms.
+const NOTICED: u64 = 2_000;
+
 /// A device and the page on it.
 #[derive(Clone, Debug)]
 pub(super) struct Device {
@@ -30,8 +33,13 @@ pub(super) struct Device {
     /// Time awake up to `counted`.
     awake: u64,
     counted: u64,
+    /// What it stood still for in pieces too short to be noticed.
+    dozed: u64,
+    still_since: Option<u64>,
     /// When the link was last known to be good, in time awake.
     pub(super) good: u64,
+    /// What it had stood still for unnoticed by then.
+    pub(super) dozed_when_good: u64,
     /// When it was last woken, in ms of the run.
     pub(super) woken: u64,
     /// When it said something last, in ms of the run.
@@ -56,8 +64,9 @@ pub(super) struct Interest {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Word {
     pub(super) shown: Option<Shown>,
-    /// The row may have been let go meanwhile: showing nothing yet is right too.
-    pub(super) loose: bool,
+    /// When the row may have been let go and begun anew: until that watch is answered, showing
+    /// nothing yet is right too.
+    pub(super) loose: Option<u64>,
     /// Since when what is shown is not what a right engine would show.
     pub(super) wrong_since: Option<u64>,
 }
@@ -81,8 +90,11 @@ impl Device {
             interests: Vec::new(),
             words: Vec::new(),
             awake: 0,
+            dozed: 0,
+            still_since: None,
             counted: now,
             good: 0,
+            dozed_when_good: 0,
             woken: now,
             said: now,
             beat: None,
@@ -102,6 +114,33 @@ impl Device {
         }
         self.counted = now;
         self.awake
+    }
+
+    /// The link is known to be good.
+    pub(super) fn is_good_at(&mut self, now: u64) {
+        self.good = self.awake_at(now);
+        self.dozed_when_good = self.dozed;
+    }
+
+    /// Its page stands still from now on, or runs again.
+    pub(super) fn turns_still(&mut self, now: u64, was_running: bool) {
+        match (was_running, self.runs()) {
+            (true, false) => self.still_since = Some(now),
+            (false, true) => {
+                // No event tells of a sleep but a timer that is late, and busy pages are late too.
+                let still = self.still_since.take().map_or(0, |it| now - it);
+                // An app that dials while its page is put away has a page that runs, for all that
+                // its client can tell.
+                let spoke = self.link == LinkState::Connecting;
+                self.dozed += if still <= NOTICED || spoke { still } else { 0 };
+            }
+            _ => {}
+        }
+    }
+
+    /// For how long it may think that it was cut off while awake, at most.
+    pub(super) fn cut_off_at_most(&self) -> u64 {
+        (self.awake - self.good) + (self.dozed - self.dozed_when_good)
     }
 
     pub(super) fn word(&mut self, user: usize) -> &mut Word {

@@ -12,7 +12,7 @@ const ANSWER: u64 = 5_000;
 impl Oracle<'_> {
     /// A frame reaches a client core.
     pub(super) fn got(&mut self, conn: usize, lost: bool) {
-        let now = self.now;
+        let (now, latency) = (self.now, self.cluster.periods.latency);
         let Some(parcel) = self.conns[conn].on_the_way.pop_front() else { return };
         let Some(device) = self.conns[conn].device.filter(|_| !lost) else { return };
         let device = &mut self.devices[device];
@@ -20,14 +20,17 @@ impl Oracle<'_> {
             return;
         }
         if device.link == LinkState::Live {
-            device.good = device.awake_at(now);
+            device.is_good_at(now);
         }
         match parcel {
             Parcel::Words(words) => {
-                for (user, shown) in words {
-                    let word = device.word(user);
-                    word.shown = Some(shown);
-                    word.loose = false;
+                for said in words {
+                    let word = device.word(said.user);
+                    word.shown = Some(said.shown);
+                    // What answers a watch of before is no longer of interest, or is again.
+                    if word.loose.is_some_and(|it| said.watched >= it + latency) {
+                        word.loose = None;
+                    }
                 }
             }
             Parcel::Answer(number) => {
@@ -89,7 +92,7 @@ impl Oracle<'_> {
         row.link = state;
         row.link_since = row.awake_at(now);
         if state == LinkState::Live {
-            row.good = row.link_since;
+            row.is_good_at(now);
         }
         let row = &self.devices[device];
         let code = row.lost.filter(|it| it.0 == now).map(|it| it.1);

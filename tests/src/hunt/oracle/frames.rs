@@ -6,7 +6,10 @@ use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello};
 use super::conn::Watch;
 use super::session::{Leaving, Session, When};
 use super::states::Flags;
-use super::{Due, Found, Kind, Oracle};
+use super::{Due, Found, Kind, Oracle, SLACK};
+
+/// What a connection is closed with that has said goodbye.
+const BYE: u16 = 1000;
 
 impl Oracle<'_> {
     /// A frame has arrived and is not read: it counts from now on (rule 1).
@@ -39,7 +42,9 @@ impl Oracle<'_> {
 
     fn life_waits(&mut self, conn: usize) {
         let now = self.now;
-        let Some(user) = self.conns[conn].user else { return };
+        let Some(user) = self.conns[conn].user.filter(|_| !self.conns[conn].end_waits) else {
+            return;
+        };
         if let Some(session) = self.users[user].session_on(conn) {
             session.heard.arrived = now;
             self.derive(user);
@@ -57,7 +62,9 @@ impl Oracle<'_> {
         let when = self.arrival(conn);
         let Some(user) = self.conns[conn].user else { return };
         let heard = self.cluster.is_heard(self.conns[conn].node);
-        let Some(session) = self.users[user].session_on(conn) else { return };
+        let Some(session) = self.users[user].session_on(conn) else {
+            return self.old_one_said(conn, user);
+        };
         // Whether a pong counts while the page has said that it goes away is left open.
         if session.leaving == Leaving::No {
             session.hear(when, heard);
@@ -85,13 +92,17 @@ impl Oracle<'_> {
         let cluster = &self.cluster;
         let heard = cluster.is_heard(node);
         let Some(session) = self.users[user].session_on(conn) else {
-            // It speaks for no session any more: nothing it says has any effect (rule 4). Its node
-            // may not know yet.
+            // It speaks for no session any more: nothing it says has any effect (rule 4).
+            self.old_one_said(conn, user);
             return self.watching(conn, frame);
         };
         session.hear(when, heard);
+        // A store that has lost the session takes its word once it is registered again.
+        let taken = heard && session.certain_from <= now;
         if session.leaving != Leaving::No {
-            session.told = session.flags(now, cluster);
+            let frozen = session.flags(now, cluster);
+            session.found_idle |= session.told.active && !frozen.active;
+            session.told = frozen;
             session.leaving = Leaving::No;
             session.looked_for = now;
         }
@@ -100,6 +111,9 @@ impl Oracle<'_> {
                 let input = now.saturating_sub(u64::from(*secs) * 1000);
                 let before = session.flags(now, cluster);
                 session.input = session.input.max(Some(input));
+                if session.found_idle && now < input + session.idle_after {
+                    (session.told, session.found_idle) = (Flags::ACTIVE, false);
+                }
                 session.looked_for = now;
                 if !cluster.is_settled(node) {
                     session.vague = session.vague.union(before);
@@ -116,12 +130,12 @@ impl Oracle<'_> {
         }
         if !session.passive {
             let arrived = self.told_as_heard(when.arrived);
-            self.users[user].hear(arrived, when.read, heard);
+            self.users[user].hear(arrived, when.read, taken);
         }
         let by = (!heard).then_some(node);
         match frame {
             ClientFrame::Bye => {
-                self.must_close(conn, 1000, None);
+                self.must_close(conn, BYE, None);
                 self.session_is_over(conn, user);
             }
             ClientFrame::Mode(mode) => self.users[user].choose(now, *mode, by),
@@ -130,6 +144,18 @@ impl Oracle<'_> {
         }
         self.derive(user);
         self.shifted = true;
+    }
+
+    /// A connection whose place another has taken says something. While not every node knows of the
+    /// other one, what it says may still be believed.
+    fn old_one_said(&mut self, conn: usize, user: usize) {
+        let (now, cluster) = (self.now, &self.cluster);
+        let row = &self.conns[conn];
+        let Some(session) = self.users[user].session(&row.session) else { return };
+        let unknown = !(cluster.is_settled(row.node) && cluster.is_settled(session.node));
+        if unknown && !session.passive {
+            self.users[user].hear_at_most(now);
+        }
     }
 
     /// Of a covered session it is only known that it was heard shortly before (thin renewals).
@@ -159,7 +185,7 @@ impl Oracle<'_> {
     fn watch(&mut self, conn: usize, number: u32, name: &str) -> u64 {
         let user = self.user(name);
         self.serial += 1;
-        let serial = self.serial;
+        let (now, serial) = (self.now, self.serial);
         let row = &mut self.conns[conn];
         let own = row.user == Some(user);
         row.watches.retain(|it| it.number != number);
@@ -170,6 +196,7 @@ impl Oracle<'_> {
             own,
             shown: None,
             version: 0,
+            read: now,
             wrong_since: None,
         });
         serial
@@ -199,15 +226,25 @@ impl Oracle<'_> {
         }
         let said = hello.idle.map(|idle| if idle { Flags::IDLE } else { Flags::ACTIVE });
         let cluster = &self.cluster;
+        let both_known = |it: &Session| heard && cluster.is_settled(it.node);
+        let moment = |it: &Session| it.node != node && now <= it.connected + SLACK;
+        // Of two connects at one moment to two nodes that do not hear of each other, no rule says
+        // which is the later, and nobody can know.
+        let no_order = |it: &Session| it.name == hello.session && moment(it) && !both_known(it);
+        let no_order = self.users[user].sessions.iter().any(no_order);
+        self.users[user].murky |= no_order;
         let before = self.users[user].session(hello.session).map(|session| {
-            let fresh = now >= session.may_end(cluster);
-            (session.flags(now, cluster), fresh, session.conn)
+            let known = heard && session.is_certain(now, cluster);
+            (session.flags(now, cluster), known, session.conn)
         });
-        let (carried, fresh, old) = before.unwrap_or((Flags::ACTIVE, true, None));
+        let (carried, known, old) = before.unwrap_or((Flags::ACTIVE, true, None));
         let told = match said {
             Some(flags) => flags,
-            None if fresh => carried.union(Flags::ACTIVE),
-            None => carried,
+            None if known => carried,
+            // It may be over: then it begins as active.
+            None if heard => carried.union(Flags::ACTIVE),
+            // Nobody here knows its flag; what carries over is what it is once the store is told.
+            None => Flags::EITHER,
         };
         let idle_after = hello.idle_after_secs.map(|it| u64::from(it) * 1000);
         let age = hello.input_age_secs.map(|it| u64::from(it) * 1000);
@@ -216,10 +253,13 @@ impl Oracle<'_> {
             passive: hello.passive,
             node,
             conn: Some(conn),
+            connected: now,
             heard: when,
             known: when.arrived,
+            known_before: (when.arrived, now),
             told,
-            vague: if heard { Flags::NONE } else { carried },
+            found_idle: false,
+            vague: if heard { Flags::NONE } else { Flags::EITHER },
             input: age.map(|age| now.saturating_sub(age)),
             idle_after: idle_after.unwrap_or(cluster.periods.idle_after),
             looked_for: now,
@@ -227,6 +267,8 @@ impl Oracle<'_> {
             awaited: false,
             certain_from: if heard { now } else { u64::MAX },
             orphan: false,
+            maybe_over: false,
+            told_leaving: false,
         };
         self.users[user].sessions.retain(|it| it.name != hello.session);
         self.users[user].sessions.push(session);
@@ -352,7 +394,8 @@ impl Oracle<'_> {
         };
         let it = &self.users[user];
         // Of several reasons to close it any may come first.
-        if it.murky || (due && (it.revoked || !cluster.is_settled(self.conns[conn].node))) {
+        let bye = code == BYE;
+        if it.murky || (due && (bye || it.revoked || !cluster.is_settled(self.conns[conn].node))) {
             self.to_close.retain(|it| it.conn != conn);
             return Ok(());
         }

@@ -28,6 +28,7 @@ pub use self::complaint::{Complaint, Kind, Place};
 use self::conn::Conn;
 use self::device::Device;
 use self::periods::{Periods, SLACK};
+use self::session::BATCH;
 use self::states::States;
 use self::user::User;
 use crate::file::Scenario;
@@ -56,6 +57,8 @@ pub struct Oracle<'a> {
     drained: Option<usize>,
     /// Whether a node was ever kept from telling its application in order.
     disordered: bool,
+    /// Whether words of an epoch that is over may come late.
+    mixed: bool,
     /// When time alone changes something about the nodes next.
     next_settling: u64,
     /// When something that is wrong now will have been wrong for too long.
@@ -106,6 +109,7 @@ impl<'a> Oracle<'a> {
             turned: Vec::new(),
             drained: None,
             disordered: false,
+            mixed: false,
             next_settling: u64::MAX,
             alarm: u64::MAX,
             round: 0,
@@ -163,8 +167,16 @@ impl<'a> Oracle<'a> {
 
     /// The nodes are other than before.
     fn settle_nodes(&mut self) {
-        let settled = self.cluster.settle(self.now);
+        let (settled, parted) = self.cluster.settle(self.now);
+        for node in parted {
+            for user in &mut self.users {
+                user.is_parted(self.now, node, &self.cluster);
+            }
+        }
         for &node in &settled {
+            for conn in self.conns.iter_mut().filter(|it| it.node == node) {
+                conn.owed_refresh |= conn.stalled;
+            }
             for user in &mut self.users {
                 user.settle(self.now, node);
             }
@@ -183,7 +195,10 @@ impl<'a> Oracle<'a> {
             Edge::Dialled { conn } => self.dialled(world, conn),
             Edge::FrameWaits { conn, bytes } => self.frame_waits(conn, edges.bytes(bytes)),
             Edge::PongWaits { conn } => self.pong_waits(conn),
-            Edge::EndWaits { conn } => self.conns[conn].waiting.push_back(now),
+            Edge::EndWaits { conn } => {
+                self.conns[conn].waiting.push_back(now);
+                self.conns[conn].end_waits = true;
+            }
             Edge::Frame { conn, bytes } => self.frame(conn, edges.bytes(bytes)),
             Edge::Pong { conn } => self.pong(conn),
             Edge::Taken { .. } => {}
@@ -229,7 +244,9 @@ impl<'a> Oracle<'a> {
         match self.users.iter().position(|it| it.name == name) {
             Some(user) => user,
             None => {
-                self.users.push(User::new(name));
+                let mut user = User::new(name);
+                user.seen.batch = if self.cluster.thin { BATCH } else { 0 };
+                self.users.push(user);
                 let user = self.users.len() - 1;
                 self.derive(user);
                 user

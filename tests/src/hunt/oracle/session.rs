@@ -1,7 +1,11 @@
 //! A session, as far as the rules tell: from when it may have ended, by when it must have.
 
+use super::SLACK;
 use super::cluster::Cluster;
 use super::states::Flags;
+
+/// Batches of renewals go so often, in ms.
+pub(super) const BATCH: u64 = 1_000;
 
 /// A time that is known as far as a frame that waited unread leaves it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +24,18 @@ pub(super) struct Session {
     pub(super) node: usize,
     /// The connection of its newest generation, while it stands.
     pub(super) conn: Option<usize>,
+    /// When this generation began.
+    pub(super) connected: u64,
     /// The last frame or pong.
     pub(super) heard: When,
     /// The last frame or pong of which every node knows.
     pub(super) known: u64,
+    /// The same, a batch of renewals earlier: that one, and since when it is earlier.
+    pub(super) known_before: (u64, u64),
     /// What it was told to be.
     pub(super) told: Flags,
+    /// Whether it was found idle when it was about to leave: younger input takes that back.
+    pub(super) found_idle: bool,
     /// What it may still be taken for elsewhere.
     pub(super) vague: Flags,
     /// The last input, if it was told.
@@ -41,6 +51,10 @@ pub(super) struct Session {
     pub(super) certain_from: u64,
     /// Its node is gone.
     pub(super) orphan: bool,
+    /// It may have been ended elsewhere before its node could tell that it lingers.
+    pub(super) maybe_over: bool,
+    /// Whether its node could tell anybody that it leaves.
+    pub(super) told_leaving: bool,
 }
 
 /// How a session is about to end.
@@ -62,11 +76,15 @@ impl Session {
         let periods = &cluster.periods;
         let lease = self.heard.arrived + periods.ttl;
         let ends = match self.leaving {
-            _ if self.awaited => u64::MAX,
+            // The others do not know what waits at a node.
+            _ if self.awaited && cluster.nodes.len() == 1 => u64::MAX,
             Leaving::Lingers(since, _) => lease.min(since.arrived + periods.grace),
             Leaving::No | Leaving::Expired(_) => lease + periods.expiry_grace,
             Leaving::Gone(at, _) => at,
         };
+        if self.maybe_over && self.leaving != Leaving::No {
+            return 0;
+        }
         let alone = cluster.nodes.len() == 1;
         if !self.orphan && (alone || cluster.is_settled(self.node)) {
             return ends;
@@ -91,7 +109,18 @@ impl Session {
         let lease = self.heard.read + periods.ttl;
         let swept = |due| cluster.swept(due, self.node);
         let ends = match self.leaving {
-            Leaving::Lingers(since, _) => swept(lease.min(since.read + periods.grace)),
+            // Its node has taken the word with it, or keeps it: the lease is all that is left to the
+            // others (rule 10).
+            Leaving::Lingers(..) | Leaving::Gone(..)
+                if !self.told_leaving && (self.orphan || !cluster.is_settled(self.node)) =>
+            {
+                swept(lease + periods.expiry_grace)
+            }
+            // It may have been over when its node, having stood still, read that it leaves.
+            Leaving::Lingers(since, _) => {
+                let read = since.read + 2 * periods.sweep + SLACK;
+                swept(lease.min(since.read + periods.grace)).max(read)
+            }
             Leaving::Gone(at, _) => swept(at),
             Leaving::No | Leaving::Expired(_) if periods.expiry_grace == 0 => swept(lease),
             _ => {
@@ -99,7 +128,7 @@ impl Session {
                 swept(extra.max(swept(lease).min(extra + periods.sweep)))
             }
         };
-        ends.max(cluster.spared_until((!self.orphan).then_some(self.node)))
+        ends.max(cluster.spared_until(self.node, self.orphan))
     }
 
     /// When the person has been away for long enough, if that is looked for.
@@ -152,6 +181,7 @@ impl Session {
     pub(super) fn linger(&mut self, since: When, cluster: &Cluster) {
         if self.leaving == Leaving::No {
             self.leaving = Leaving::Lingers(since, self.flags(since.read, cluster));
+            self.told_leaving = cluster.is_heard(self.node);
         }
     }
 
@@ -161,6 +191,7 @@ impl Session {
             self.vague = self.flags(now, cluster);
         }
         self.told = flags;
+        self.found_idle = false;
     }
 
     /// A frame or pong of its newest generation; `known` if every node hears of it.
@@ -168,13 +199,26 @@ impl Session {
         self.heard.arrived = self.heard.arrived.max(when.arrived);
         self.heard.read = when.read;
         if known {
+            if when.read >= self.known_before.1 + BATCH {
+                self.known_before = (self.known, when.read);
+            }
             self.known = self.heard.arrived;
+        }
+    }
+
+    /// Its node can tell nobody anything from now on. Renewals that go in batches (`thin`): what it
+    /// heard since its last one is known to nobody.
+    pub(super) fn is_parted(&mut self, cluster: &Cluster) {
+        if cluster.thin {
+            self.known = self.known_before.0;
         }
     }
 
     /// Its node knows how things stand, and everybody knows what it holds.
     pub(super) fn settle(&mut self, now: u64) {
+        self.maybe_over = self.leaving != Leaving::No && !self.told_leaving;
         self.known = self.heard.arrived;
+        self.told_leaving = true;
         self.vague = Flags::NONE;
         self.certain_from = self.certain_from.min(now);
     }

@@ -57,6 +57,7 @@ impl Flags {
     pub(super) const NONE: Self = Self { active: false, idle: false };
     pub(super) const ACTIVE: Self = Self { active: true, idle: false };
     pub(super) const IDLE: Self = Self { active: false, idle: true };
+    pub(super) const EITHER: Self = Self { active: true, idle: true };
 
     pub(super) const fn union(self, other: Self) -> Self {
         Self { active: self.active || other.active, idle: self.idle || other.idle }

@@ -68,7 +68,7 @@ impl Oracle<'_> {
             Verb::Hold { node, until } => {
                 let node = self.node(node);
                 self.disordered = true;
-                self.cluster.nodes[node].held_until = *until;
+                self.cluster.hold(node, *until);
                 self.settle_nodes();
             }
             other => self.device_step(other),
@@ -94,6 +94,10 @@ impl Oracle<'_> {
 
     fn revoke(&mut self, user: usize, by: Option<usize>) {
         self.users[user].revoked = true;
+        // The store ends its sessions by what it has been told.
+        if self.cluster.thin {
+            self.users[user].seen.lose_last_batch(self.now);
+        }
         // Until every node knows, some sessions are there and some are not.
         self.users[user].murky |= by.is_some();
         let blurred = (0..self.cluster.nodes.len()).any(|it| !self.cluster.is_settled(it));
@@ -124,6 +128,7 @@ impl Oracle<'_> {
 
     /// The node is gone; with it the store, if it is alone.
     pub(super) fn kill(&mut self, node: usize) {
+        let now = self.now;
         self.disordered |= self.cluster.shares;
         for conn in 0..self.conns.len() {
             let row = &mut self.conns[conn];
@@ -135,10 +140,9 @@ impl Oracle<'_> {
                 self.place_is_lost(conn);
             }
         }
-        let row = &mut self.cluster.nodes[node];
-        (row.up, row.paused, row.cut, row.held_until) = (false, false, false, 0);
+        self.cluster.kill(now, node);
         for user in &mut self.users {
-            if self.cluster.shares { user.lose_node(node) } else { user.forget() }
+            if self.cluster.shares { user.lose_node(now, node) } else { user.forget() }
         }
         if !self.cluster.shares {
             self.cluster.warm_until = None;
@@ -171,15 +175,27 @@ impl Oracle<'_> {
         if self.cluster.shares && empty {
             self.turned.clear();
             self.disordered = true;
+            self.forget_revocations();
             for user in &mut self.users {
                 user.lose(now, &self.cluster);
             }
+            self.mixed |= self.cluster.nodes.iter().any(|it| it.up && !it.is_up_to_date());
             self.settle_nodes();
             self.cluster.wipe(now);
         } else if !self.cluster.shares && !was_up {
             self.cluster.wipe(now);
         }
         self.settle_nodes();
+    }
+
+    /// The store forgets who was revoked: connections that it has not been asked about go on.
+    fn forget_revocations(&mut self) {
+        let code = CloseCode::Revoked.number();
+        for due in self.to_close.iter().filter(|it| it.code == code && it.unsure_by.is_some()) {
+            if let Some(user) = self.conns[due.conn].user {
+                self.users[user].murky = true;
+            }
+        }
     }
 
     fn pause(&mut self, node: usize, paused: bool) {
@@ -213,7 +229,7 @@ impl Oracle<'_> {
             Verb::AppWatch { client, users, part, .. } => {
                 for name in users {
                     let user = self.user(name);
-                    self.with_device(client, |it, _| it.begin(part, user));
+                    self.with_device(client, |it, now| it.begin(now, part, user));
                 }
             }
             Verb::AppUnwatch { client, users, part } => {
@@ -259,7 +275,9 @@ impl Oracle<'_> {
         if let Some(device) = self.devices.iter_mut().find(|it| it.name == *name) {
             // Time awake is counted up to here by what was.
             device.awake_at(now);
+            let ran = device.runs();
             change(device, now);
+            device.turns_still(now, ran);
         }
     }
 }
@@ -284,14 +302,14 @@ impl Device {
         }
     }
 
-    fn begin(&mut self, part: &str, user: usize) {
+    fn begin(&mut self, now: u64, part: &str, user: usize) {
         self.part(part);
         if self.gone {
             return;
         }
         if !self.watches(user) {
             let word = self.word(user);
-            (word.loose, word.wrong_since) = (true, None);
+            (word.loose, word.wrong_since) = (Some(now), None);
         }
         match self.interests.iter_mut().find(|it| it.user == user && it.part == part) {
             Some(interest) => interest.times += 1,

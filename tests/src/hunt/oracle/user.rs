@@ -2,6 +2,7 @@
 
 use greendot_protocol::{Mode, ModeChoice, State};
 
+use super::SLACK;
 use super::cluster::Cluster;
 use super::session::Session;
 use super::states::States;
@@ -12,12 +13,16 @@ pub(super) struct User {
     pub(super) name: String,
     pub(super) sessions: Vec<Session>,
     pub(super) mode: Mode,
+    /// The one before.
+    mode_before: Mode,
     /// Other modes that nodes may still go by, and the node that is to put that right.
     pub(super) other_modes: Vec<Mode>,
     pub(super) put_right_by: Option<usize>,
     revision: u32,
     /// Whether the mode was chosen since the store was last lost.
     chosen: bool,
+    /// When that was.
+    chosen_at: Option<u64>,
     /// Whether the store was lost since the mode was chosen.
     lost: bool,
     /// The notes so far, each with when it began to be the one.
@@ -26,8 +31,8 @@ pub(super) struct User {
     /// What becomes of the user is beyond what the rules say.
     pub(super) murky: bool,
     pub(super) seen: Seen,
-    /// Whether the user may have been visible in this epoch, and whether it must have been.
-    heard: (bool, bool),
+    /// Whether the user may have been visible in this epoch, and since when it must have been.
+    heard: (bool, Option<u64>),
     /// What others may be shown, and the user's own sessions; each with since when.
     history: Vec<(u64, States, States)>,
     /// When that changes next by time alone.
@@ -41,6 +46,8 @@ pub(super) struct Seen {
     least: Option<(u64, u64)>,
     /// At least, before that.
     least_before: Option<u64>,
+    /// For how long what was heard may wait to be told, in ms.
+    pub(super) batch: u64,
     /// At most.
     pub(super) most: Option<u64>,
     /// The last frame heard while the user was hidden; it may count once the user shows again.
@@ -56,16 +63,23 @@ impl Seen {
         if self.least.is_some() && at <= least {
             return;
         }
-        if since < now {
+        if since + self.batch < now {
             self.least_before = self.least.map(|it| it.1);
         }
         self.least = Some((now, at));
     }
 
+    /// What was heard since the last batch of renewals is known to nobody.
+    pub(super) fn lose_last_batch(&mut self, now: u64) {
+        if let Some((since, _)) = self.least.filter(|it| it.0 + self.batch >= now) {
+            self.least = self.least_before.map(|it| (since, it));
+        }
+    }
+
     /// At least, as a node knows that may have heard of it `before` this very moment only.
     pub(super) fn least(&self, now: u64, before: bool) -> Option<u64> {
         match self.least {
-            Some((since, _)) if before && since >= now => self.least_before,
+            Some((since, _)) if before && since + self.batch >= now => self.least_before,
             it => it.map(|it| it.1),
         }
     }
@@ -78,16 +92,18 @@ impl User {
             name: name.into(),
             sessions: Vec::new(),
             mode: Mode::Auto,
+            mode_before: Mode::Auto,
             other_modes: Vec::new(),
             put_right_by: None,
             revision: 0,
             chosen: false,
+            chosen_at: None,
             lost: false,
             notes: vec![(0, String::new())],
             revoked: false,
             murky: false,
             seen: Seen::default(),
-            heard: (false, false),
+            heard: (false, None),
             history: vec![(0, offline, offline)],
             next_change: 0,
         }
@@ -100,21 +116,44 @@ impl User {
 
     /// The store is lost; what nodes hold of the user they register anew.
     pub(super) fn lose(&mut self, now: u64, cluster: &Cluster) {
+        // A choice that waits at a node is told to the new store, if it was not told to the old one.
+        let waits = self.put_right_by.take().is_some_and(|it| cluster.nodes[it].up);
         (self.chosen, self.lost) = (false, true);
-        if self.mode != Mode::Auto {
+        if !waits {
+            // A node learns the mode when the store takes a session of the user from it.
+            let knows = |it: &&Session| {
+                !it.orphan && cluster.is_settled(it.node) && it.is_certain(now, cluster)
+            };
+            self.put_right_by = self.sessions.iter().find(knows).map(|it| it.node);
+        }
+        if self.mode != Mode::Auto || waits {
             self.other_modes.push(Mode::Auto);
-            let up = |it: &&Session| !it.orphan && cluster.nodes[it.node].up;
-            self.put_right_by = self.sessions.iter().find(up).map(|it| it.node);
+        }
+        if self.mode_before != self.mode {
+            // A node that has not heard of the last choice yet repeats the one before.
+            self.other_modes.push(self.mode_before);
         }
         if self.put_right_by.is_none() {
             self.revision = 0;
         }
         self.revoked = false;
-        self.heard = (self.heard.0, false);
+        self.heard = (self.heard.0, None);
         self.seen = Seen { least: None, least_before: None, told: None, ..self.seen };
         self.notes.push((now, String::new()));
         for session in &mut self.sessions {
             session.certain_from = u64::MAX;
+        }
+    }
+
+    /// A node can tell the others nothing from now on.
+    pub(super) fn is_parted(&mut self, now: u64, node: usize, cluster: &Cluster) {
+        let mut any = false;
+        for session in self.sessions.iter_mut().filter(|it| it.node == node) {
+            session.is_parted(cluster);
+            any = true;
+        }
+        if any && cluster.thin {
+            self.seen.lose_last_batch(now);
         }
     }
 
@@ -159,6 +198,9 @@ impl User {
             self.revision = self.revision.max(choice.revision.0) + 1;
             self.chosen = true;
             self.put_mode(now, choice.mode, by);
+        } else if !self.other_modes.is_empty() {
+            // A store that has lost it goes by what is repeated, until it is told better.
+            self.other_modes.push(choice.mode);
         } else if !self.chosen {
             let (told, known) = (choice.revision.0, self.revision);
             // What is repeated to a store that has lost it is known again.
@@ -172,7 +214,8 @@ impl User {
 
     fn put_mode(&mut self, now: u64, mode: Mode, by: Option<usize>) {
         let before = self.mode;
-        if mode == Mode::Invisible && before != Mode::Invisible {
+        let was_hidden = before == Mode::Invisible && self.other_modes.is_empty();
+        if mode == Mode::Invisible && !was_hidden {
             // Becoming hidden counts as a frame heard then; from there on it stands still.
             let public = self.public();
             if !public.is_absent() {
@@ -185,17 +228,21 @@ impl User {
         if mode != Mode::Invisible {
             self.seen.most = self.seen.most.max(self.seen.hidden);
         }
+        if before != mode {
+            self.mode_before = before;
+        }
         self.mode = mode;
+        let chosen_at = self.chosen_at.replace(now);
         match by {
             None => {
                 self.other_modes.clear();
                 self.put_right_by = None;
             }
             Some(node) => {
-                // Two nodes that each have a choice to tell: no rule says which is the later.
-                let others = self.put_right_by.is_some_and(|it| it != node);
+                // Of two choices of one moment at two nodes, no rule says which is the later.
                 let stuck = !self.other_modes.is_empty() && self.put_right_by.is_none();
-                self.put_right_by = (!others && !stuck).then_some(node);
+                let tie = chosen_at.is_some_and(|it| now <= it + SLACK);
+                self.put_right_by = (!stuck && !tie).then_some(node);
                 self.other_modes.push(before);
             }
         }
@@ -215,9 +262,10 @@ impl User {
     }
 
     /// A node is gone: what it had to tell is lost, or is not; its sessions have no connections.
-    pub(super) fn lose_node(&mut self, node: usize) {
+    pub(super) fn lose_node(&mut self, now: u64, node: usize) {
         if self.put_right_by == Some(node) {
             self.put_right_by = None;
+            self.seen.most = self.seen.most.max(self.seen.hidden).max(Some(now));
         }
         for session in self.sessions.iter_mut().filter(|it| it.node == node) {
             (session.orphan, session.conn) = (true, None);
@@ -294,7 +342,9 @@ impl User {
             public = public.union(if hidden { States::only(State::Offline) } else { states });
         }
         self.heard.0 |= !public.is_absent();
-        self.heard.1 |= !public.has(State::Offline);
+        if !public.has(State::Offline) {
+            self.heard.1.get_or_insert(now);
+        }
         let before = self.history.last().map(|it| (it.1, it.2));
         if before != Some((public, own)) {
             self.history.push((now, public, own));
@@ -328,8 +378,9 @@ impl User {
                 states = states.union(pick(it));
             }
         }
+        let heard = self.heard.1.is_some_and(|at| since.is_none_or(|it| at < it));
         match warm_until {
-            Some((may, must)) if states.has(State::Offline) && now <= must && !self.heard.1 => {
+            Some((may, must)) if states.has(State::Offline) && now <= must && !heard => {
                 let known = self.heard.0 || now >= may;
                 let states = states.with(State::Unknown);
                 if known { states } else { states.without(State::Offline) }

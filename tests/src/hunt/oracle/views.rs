@@ -82,17 +82,18 @@ impl Oracle<'_> {
         let row = &mut self.devices[device];
         let awake = row.awake_at(now);
         let (good, live) = (row.good, row.link == LinkState::Live);
+        let cut_off = row.cut_off_at_most();
         let word = row.word(user);
         let right =
             word.shown.clone().unwrap_or(Shown { state: State::Unknown, note: String::new() });
         if right.state == state && right.note == note {
             return Ok(());
         }
-        if state == State::Unknown && word.loose {
+        if state == State::Unknown && word.loose.is_some() {
             return Ok(());
         }
         if state == State::Unknown && right.state != State::Unknown {
-            if !live && awake + SLACK >= good + memory {
+            if !live && cut_off + SLACK >= memory {
                 word.shown = None;
                 return Ok(());
             }

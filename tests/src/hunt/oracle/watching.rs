@@ -1,5 +1,6 @@
 //! What a node does not say: watches that show what the rules no longer allow.
 
+use super::conn::Conn;
 use super::{Found, Kind, Oracle, Place, SLACK};
 
 /// Clients are told within this time that their node's word may be old (rule 12 b), in ms.
@@ -95,14 +96,16 @@ impl Oracle<'_> {
 
     /// Whether each node's clients know what its word is worth (rule 12 b).
     pub(super) fn look_at_staleness(&self) -> Found {
-        for row in self.conns.iter().filter(|it| it.open && !it.stalled && it.user.is_some()) {
+        // One that is being closed is told that, and nothing more.
+        let listens = |it: &&Conn| it.open && !it.is_closing && !it.stalled && it.user.is_some();
+        for row in self.conns.iter().filter(listens) {
             let Some(stale) = row.stale else { continue };
             let node = &self.cluster.nodes[row.node];
             if node.blind_since.is_some_and(|at| self.now > at + TOLD + SLACK) && !stale {
                 let text = format!("{} is not told that its node reaches no store", row.owner());
                 return self.complain(Kind::StaleNotTold, text);
             }
-            if stale && self.cluster.is_settled(row.node) && !row.is_closing {
+            if stale && self.cluster.is_settled(row.node) {
                 let text = format!("{} is told still that all may be old", row.owner());
                 return self.complain(Kind::StaleNotTold, text);
             }

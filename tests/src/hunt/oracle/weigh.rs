@@ -83,6 +83,10 @@ impl Oracle<'_> {
         let it = &self.users[user];
         let name = &it.name;
         let mut seen = it.seen;
+        if self.cluster.shares && !self.cluster.nodes[self.conns[conn].node].has_heard {
+            // All that it had from the store has come late, and it cannot know by how much.
+            seen.most = Some(self.now);
+        }
         if !it.other_modes.is_empty() {
             // Hidden at some time up to now: that counts as a frame.
             seen.most = Some(self.now);
@@ -146,7 +150,7 @@ impl Oracle<'_> {
         turns.versions.push(version);
         turns.state = state;
         note.clone_into(&mut turns.note);
-        if again || !(follows || self.disordered) {
+        if (again && !self.mixed) || !(follows || self.disordered) {
             let text = format!("{user} turns {} at {version} after {last}", state.name());
             return self.complain(Kind::VersionSkips, text);
         }

@@ -3,12 +3,12 @@
 use greendot_protocol::binary::decode_server;
 use greendot_protocol::{Entry, Epoch, Mode, ServerFrame, State};
 
-use super::conn::{Parcel, Shown};
+use super::conn::{Parcel, Shown, Word};
 use super::weigh::Said;
 use super::{Complaint, Found, Kind, Oracle, Place};
 
 /// What a frame says of users.
-type Words = Vec<(usize, Shown)>;
+type Words = Vec<Word>;
 
 impl Oracle<'_> {
     pub(super) fn sent(&mut self, conn: usize, bytes: &[u8]) -> Found {
@@ -74,8 +74,10 @@ impl Oracle<'_> {
     ) -> Result<Words, Complaint> {
         let row = &mut self.conns[conn];
         let serials = if request == 0 {
-            // Unasked: only where a new epoch begins, and of every user then.
-            if row.epoch == Some(epoch.0) && self.cluster.is_settled(row.node) {
+            // Unasked: only where a new epoch begins or an outage is over, and of every user then.
+            let refreshed = std::mem::take(&mut row.owed_refresh);
+            let settled = self.cluster.is_settled(row.node);
+            if row.epoch == Some(epoch.0) && settled && !refreshed {
                 let text = format!("a snapshot for no request to {}", row.owner());
                 return self.complain(Kind::SnapshotNotAsked, text);
             }
@@ -86,8 +88,13 @@ impl Oracle<'_> {
                 let text = format!("a snapshot for request {request} to {}", row.owner());
                 return self.complain(Kind::SnapshotNotAsked, text);
             };
+            let serials = row.requests.remove(place).1;
+            // A snapshot begins an epoch if it leaves nothing of the one before (rule 8).
+            if row.watches.iter().all(|it| it.shown.is_none() || serials.contains(&it.serial)) {
+                row.epoch = Some(epoch.0);
+            }
             self.check_epoch(conn, epoch)?;
-            self.conns[conn].requests.remove(place).1
+            serials
         };
         let asked = |number: u32| {
             let mut watches = self.conns[conn].watches.iter();
@@ -110,7 +117,13 @@ impl Oracle<'_> {
             if entry.is_some() {
                 self.weigh_seen(conn, place, &said)?;
             }
-            words.push(self.show(conn, place, &said));
+            let serial = self.conns[conn].watches[place].serial;
+            let mut word = self.show(conn, place, &said);
+            if self.conns[conn].requests.iter().any(|it| it.1.contains(&serial)) {
+                // Its own answer is still to come: until then the client may go by this or not.
+                word.watched = 0;
+            }
+            words.push(word);
         }
         self.shifted = true;
         Ok(words)
@@ -155,13 +168,13 @@ impl Oracle<'_> {
     }
 
     /// Remembers what a watch was shown.
-    fn show(&mut self, conn: usize, place: usize, said: &Said<'_>) -> (usize, Shown) {
+    fn show(&mut self, conn: usize, place: usize, said: &Said<'_>) -> Word {
         let watch = &mut self.conns[conn].watches[place];
         let shown = Shown { state: said.state, note: said.note.to_owned() };
         watch.shown = Some(shown.clone());
         watch.version = said.version;
         watch.wrong_since = None;
-        (watch.user, shown)
+        Word { user: watch.user, shown, watched: watch.read }
     }
 
     pub(super) fn event_place(&self, conn: usize, user: usize) -> Place {

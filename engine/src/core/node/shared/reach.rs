@@ -12,7 +12,14 @@ use crate::store::Request;
 
 impl Node {
     pub(in crate::core::node) fn store_timeout(&mut self, now: Time) {
+        let stall = self.stall();
         let Some(shared) = self.shared.as_mut() else { return };
+        if now.since(shared.beat_at) > stall {
+            // The node has stood still. What the store has answered is not read yet.
+            for it in &mut shared.pending {
+                it.since = now;
+            }
+        }
         let waits = shared.pending.front().is_some_and(|it| now.since(it.since) >= LOST_AFTER);
         if waits && shared.reach != Reach::Lost {
             self.lose_store(now);
@@ -61,6 +68,7 @@ impl Node {
     pub(super) fn lose_store(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
         shared.reach = Reach::Lost;
+        shared.ends_at = None;
         let waiting: Vec<Pending> = shared.pending.drain(..).collect();
         for word in waiting.iter().filter_map(|it| it.word.clone()) {
             keep(&mut shared.unsaid, word);
@@ -109,10 +117,16 @@ impl Node {
 
     /// The store answers again, perhaps without what it held.
     pub(super) fn come_back(&mut self, now: Time, lost_data: bool) {
+        // Then the store was in reach: the others have had their word about sessions whose lease ran
+        // out meanwhile. What still waits for them here is read before they end.
+        let late = self.has_stood_still(now);
         let Some(shared) = self.shared.as_mut() else { return };
         let was_lost = shared.reach == Reach::Lost;
+        let stood_still = late && !was_lost;
         shared.reach = Reach::Back(Some(if lost_data { now + REFRESH_AFTER } else { now }));
-        shared.spared_until = now + self.settings.ttl;
+        if !stood_still {
+            shared.spared_until = now + self.settings.ttl;
+        }
         let mut words = std::mem::take(&mut shared.unsaid);
         words.sort_by_key(Word::rank);
         let ended = words.split_off(words.partition_point(|it| !matches!(it, Word::Ended(..))));
@@ -134,8 +148,14 @@ impl Node {
             self.submit(now, word.request(now), Then::Nothing);
         }
         for (_, lease) in leases {
-            self.register(now, lease);
-            self.leases.report_anew(lease);
+            let over = self
+                .leases
+                .get(lease)
+                .is_none_or(|it| it.lingers_until.is_none() && it.deadline <= now);
+            if !(over && stood_still) {
+                self.register(now, lease);
+            }
+            self.leases.report_anew(now, lease);
         }
         if lost_data {
             self.watches.begin_epoch();

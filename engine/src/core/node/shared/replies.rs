@@ -125,11 +125,13 @@ impl Node {
             Notice::Ended { seat } => {
                 let Some(lease) = self.seat(*seat) else { return };
                 let Some(row) = self.leases.get(lease) else { return };
-                if row.connected && row.deadline > now {
+                let stays = row.connected && row.lingers_until.is_none();
+                if stays && row.deadline > now {
                     // It has been heard here since: the store did not know. It goes on.
                     self.register(now, lease);
                 } else {
-                    self.lose_seat(now, *seat, CloseCode::Ended);
+                    // Told back: it may have been registered again while this was on its way.
+                    self.end(now, lease, Ending::Code(CloseCode::Ended));
                 }
             }
             Notice::Mode { seat, mode, revision } => {

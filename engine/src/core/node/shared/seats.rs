@@ -24,11 +24,12 @@ impl Node {
         shared.by_number.insert(number, lease);
         let seat = Seat { number, connected: now, generation: None, idle_said };
         shared.seats.insert(lease, seat);
-        if shared.reach == Reach::Lost {
-            self.welcome(lease);
-            return;
-        }
+        let lost = shared.reach == Reach::Lost;
         self.register_with(now, lease, mode);
+        if lost {
+            // It need not wait for a store that does not answer.
+            self.welcome(lease);
+        }
     }
 
     pub(super) fn register_with(&mut self, now: Time, lease: ConnId, mode: Option<ModeChoice>) {
@@ -95,13 +96,19 @@ impl Node {
         }
     }
 
-    /// A sign of life has been taken, after a silence of this length if that was reported.
+    /// A sign of life has been taken, after a silence of this length if that was reported; `late` if
+    /// the lease had run out.
     pub(in crate::core::node) fn seat_heard(
         &mut self,
         now: Time,
         lease: ConnId,
         silence: Option<Span>,
+        late: bool,
     ) {
+        if late {
+            // The lease had run out: it may be over elsewhere.
+            return self.register(now, lease);
+        }
         let Some(shared) = self.shared.as_mut() else { return };
         if shared.thin {
             let Some(silence) = silence else { return };
@@ -134,11 +141,19 @@ impl Node {
     }
 
     pub(in crate::core::node) fn share_mode(&mut self, now: Time, user: &Arc<str>, mode: Mode) {
-        self.submit(now, Request::SetMode { user: Arc::clone(user), mode }, Then::Nothing);
+        self.submit(
+            now,
+            Request::SetMode { user: Arc::clone(user), mode, ago: Span::ZERO },
+            Then::Nothing,
+        );
     }
 
     pub(in crate::core::node) fn share_note(&mut self, now: Time, user: &Arc<str>, note: Arc<str>) {
-        self.submit(now, Request::SetNote { user: Arc::clone(user), note }, Then::Nothing);
+        self.submit(
+            now,
+            Request::SetNote { user: Arc::clone(user), note, ago: Span::ZERO },
+            Then::Nothing,
+        );
     }
 
     pub(in crate::core::node) fn share_revoke(
@@ -147,7 +162,11 @@ impl Node {
         user: &Arc<str>,
         revoked: bool,
     ) {
-        self.submit(now, Request::Revoke { user: Arc::clone(user), revoked }, Then::Nothing);
+        self.submit(
+            now,
+            Request::Revoke { user: Arc::clone(user), revoked, ago: Span::ZERO },
+            Then::Nothing,
+        );
     }
 
     pub(in crate::core::node) fn share_join(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {

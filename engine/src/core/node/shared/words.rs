@@ -11,16 +11,16 @@ use crate::store::{Request, SessionName, Silent};
 /// registered again as they stand.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Word {
-    /// The user's choice.
-    Mode(Arc<str>, Mode),
-    /// The user's note.
-    Note(Arc<str>, Arc<str>),
+    /// The user's choice, and when it was made.
+    Mode(Arc<str>, Mode, Time),
+    /// The user's note, and since when.
+    Note(Arc<str>, Arc<str>, Time),
     /// The user hides from a viewer, or shows itself again.
     Block(Arc<str>, Arc<str>, bool),
     /// How exactly others may see when the user was there last.
     LastSeen(Arc<str>, LastSeen),
-    /// The account is no longer good, or is good again.
-    Revoked(Arc<str>, bool),
+    /// The account is no longer good, or is good again; and since when.
+    Revoked(Arc<str>, bool, Time),
     /// A session has left a room: its name, the number of its connect, the room.
     Left(SessionName, u64, Arc<str>),
     /// A session has ended: its name, the number of its connect, when it was last heard.
@@ -31,13 +31,22 @@ impl Word {
     /// The word in a request, if there is one.
     pub(super) fn of(now: Time, request: &Request) -> Option<Self> {
         Some(match request {
-            Request::SetMode { user, mode } => Self::Mode(Arc::clone(user), *mode),
-            Request::SetNote { user, note } => Self::Note(Arc::clone(user), Arc::clone(note)),
+            Request::SetMode { user, mode, ago } => Self::Mode(Arc::clone(user), *mode, now - *ago),
+            Request::SetNote { user, note, ago } => {
+                Self::Note(Arc::clone(user), Arc::clone(note), now - *ago)
+            }
             Request::SetBlock { user, viewer, blocked, restored: false } => {
                 Self::Block(Arc::clone(user), Arc::clone(viewer), *blocked)
             }
             Request::SetLastSeen { user, wish } => Self::LastSeen(Arc::clone(user), *wish),
-            Request::Revoke { user, revoked } => Self::Revoked(Arc::clone(user), *revoked),
+            Request::Revoke { user, revoked, ago } => {
+                Self::Revoked(Arc::clone(user), *revoked, now - *ago)
+            }
+            Request::Connect(it) => {
+                // A repeated choice is no word of its own: it is repeated with the session.
+                let choice = it.mode.filter(|it| it.fresh)?;
+                Self::Mode(Arc::clone(&it.name.user), choice.mode, now - it.connected_ago)
+            }
             Request::Leave { name, seat, room } => {
                 Self::Left(name.clone(), *seat, Arc::clone(room))
             }
@@ -49,13 +58,15 @@ impl Word {
     /// The request that says it.
     pub(super) fn request(self, now: Time) -> Request {
         match self {
-            Self::Mode(user, mode) => Request::SetMode { user, mode },
-            Self::Note(user, note) => Request::SetNote { user, note },
+            Self::Mode(user, mode, at) => Request::SetMode { user, mode, ago: now.since(at) },
+            Self::Note(user, note, at) => Request::SetNote { user, note, ago: now.since(at) },
             Self::Block(user, viewer, blocked) => {
                 Request::SetBlock { user, viewer, blocked, restored: false }
             }
             Self::LastSeen(user, wish) => Request::SetLastSeen { user, wish },
-            Self::Revoked(user, revoked) => Request::Revoke { user, revoked },
+            Self::Revoked(user, revoked, at) => {
+                Request::Revoke { user, revoked, ago: now.since(at) }
+            }
             Self::Left(name, seat, room) => Request::Leave { name, seat, room },
             Self::Ended(name, seat, heard) => {
                 Request::End(Silent { name, seat, heard_ago: now.since(heard) })
@@ -66,10 +77,10 @@ impl Word {
     /// Whether this later word leaves nothing of the other.
     pub(super) fn overrules(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Mode(user, _), Self::Mode(it, _))
-            | (Self::Note(user, _), Self::Note(it, _))
+            (Self::Mode(user, ..), Self::Mode(it, ..))
+            | (Self::Note(user, ..), Self::Note(it, ..))
             | (Self::LastSeen(user, _), Self::LastSeen(it, _))
-            | (Self::Revoked(user, _), Self::Revoked(it, _)) => user == it,
+            | (Self::Revoked(user, ..), Self::Revoked(it, ..)) => user == it,
             (Self::Block(user, viewer, _), Self::Block(it, by, _)) => (user, viewer) == (it, by),
             _ => self == other,
         }

@@ -1,0 +1,85 @@
+//! What the store remembers of what is over, so that late words do no harm.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use foldhash::quality::SeedableRandomState;
+use greendot_protocol::{Span, Time};
+
+use super::NodeId;
+use crate::store::SessionName;
+
+/// The latest words about users, and sessions that have ended lately.
+#[derive(Debug)]
+pub(super) struct Past {
+    said: HashMap<Arc<str>, Said, SeedableRandomState>,
+    /// By session that ended: when its last connect was, and when it ended.
+    ended: HashMap<SessionName, (Time, Time), SeedableRandomState>,
+    /// When each of them ended, in that order.
+    order: VecDeque<(Time, SessionName)>,
+}
+
+/// When each thing about a user was said last, and by which node.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Said {
+    pub(super) mode: Option<(Time, NodeId)>,
+    pub(super) note: Option<(Time, NodeId)>,
+    pub(super) revoked: Option<(Time, NodeId)>,
+}
+
+impl Past {
+    pub(super) fn new(hasher: SeedableRandomState) -> Self {
+        Self {
+            said: HashMap::with_hasher(hasher.clone()),
+            ended: HashMap::with_hasher(hasher),
+            order: VecDeque::new(),
+        }
+    }
+
+    /// Whether nothing newer of the kind has been said about the user than what was said so long
+    /// ago. A word that could not be told at once must be newer than what came in time.
+    pub(super) fn is_latest(
+        &mut self,
+        now: Time,
+        user: &Arc<str>,
+        node: NodeId,
+        ago: Span,
+        of: impl FnOnce(&mut Said) -> &mut Option<(Time, NodeId)>,
+    ) -> bool {
+        let last = of(self.said.entry(Arc::clone(user)).or_default());
+        let at = now - ago;
+        // A node says its own words in order.
+        let latest = ago == Span::ZERO || last.is_none_or(|it| at > it.0 || it == (at, node));
+        if latest {
+            *last = Some((at, node));
+        }
+        latest
+    }
+
+    /// The user chose a mode with a connect.
+    pub(super) fn chose(&mut self, user: &Arc<str>, at: Time, node: NodeId) {
+        self.said.entry(Arc::clone(user)).or_default().mode = Some((at, node));
+    }
+
+    /// A session ends whose last connect was then.
+    pub(super) fn ended(&mut self, now: Time, name: SessionName, connected: Time) {
+        self.order.push_back((now, name.clone()));
+        self.ended.insert(name, (connected, now));
+    }
+
+    /// Whether a later connect of the session than this one is over already: then nothing about this
+    /// one has any effect (rule 4).
+    pub(super) fn has_ended_since(&self, name: &SessionName, connected: Time) -> bool {
+        self.ended.get(name).is_some_and(|it| it.0 > connected)
+    }
+
+    /// Forgets sessions that ended so long ago.
+    pub(super) fn forget(&mut self, now: Time, keep: Span) {
+        while let Some((at, name)) = self.order.pop_front_if(|it| it.0 + keep <= now) {
+            // It may have ended again since.
+            if self.ended.get(&name).is_some_and(|it| it.1 == at) {
+                self.ended.remove(&name);
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Who is still there: signs of life of nodes and what they cover, and the sweep.
+
+use greendot_protocol::{Span, Time};
+
+use super::{MemoryStore, ON_TIME, UNREACHED};
+use crate::core::directory::SessionId;
+use crate::store::{NodeId, Notice, Report, SessionName, Silent};
+
+impl MemoryStore {
+    /// Whether it is only just that nodes ask again, after a time in which none did.
+    pub(super) fn was_unreached(&self, now: Time) -> bool {
+        self.asked_again.is_some_and(|at| now.since(at) < UNREACHED)
+    }
+
+    /// Ends what is due; whoever sweeps, each is ended once.
+    pub(super) fn sweep(&mut self, now: Time, turned: &mut Vec<Report>) {
+        if now < self.spared_until || self.was_unreached(now) {
+            return;
+        }
+        let mut ended: Vec<SessionId> =
+            self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, session)| *session).collect();
+        for (node, sessions) in &self.covered {
+            let renewed = self.nodes.get(node).map_or(Time::ZERO, |it| it.renewed);
+            if renewed + self.settings.ttl - self.covers() <= now {
+                // The node has died. Sessions that are not due yet stay.
+                ended.extend(
+                    sessions.iter().filter(|it| {
+                        self.seats.get(it).is_some_and(|it| self.deadline_of(it) <= now)
+                    }),
+                );
+            }
+        }
+        for session in ended {
+            let Some(&seat) = self.seats.get(&session) else { continue };
+            let spared = self.nodes.get(&seat.claim.node).map_or(Time::ZERO, |it| it.spared_until);
+            if now < spared && seat.lingers_until.is_none() {
+                continue;
+            }
+            let heard = self.heard_of(&seat);
+            self.tell(seat.claim.node, Notice::Ended { seat: seat.claim.seat });
+            self.end(now, session, heard, turned);
+        }
+        let keep = self.settings.ttl + self.settings.ttl;
+        self.past.forget(now, keep);
+        let covered = &self.covered;
+        let seats = &self.seats;
+        let gone: Vec<NodeId> = self
+            .nodes
+            .iter()
+            .filter(|(node, it)| it.asked + keep <= now && !covered.contains_key(node))
+            .filter(|(node, _)| !seats.values().any(|it| it.claim.node == **node))
+            .map(|(node, _)| *node)
+            .collect();
+        for node in gone {
+            self.forget_node(node);
+        }
+    }
+
+    /// A run of a node that asks no more and holds nothing any more.
+    fn forget_node(&mut self, node: NodeId) {
+        self.nodes.remove(&node);
+        self.rooms.retain(|_, row| {
+            row.nodes.remove(&node);
+            !row.nodes.is_empty()
+        });
+        for interested in [&mut self.subscribers, &mut self.lookers, &mut self.owners] {
+            interested.retain(|_, nodes| {
+                nodes.remove(&node);
+                !nodes.is_empty()
+            });
+        }
+    }
+
+    /// The node covers nothing any more but what it registers from now on.
+    fn uncover(&mut self, node: NodeId) {
+        for session in self.covered.get(&node).cloned().unwrap_or_default() {
+            let heard = self.seats.get(&session).map(|it| self.heard_of(it));
+            self.reseat(session, |seat| {
+                seat.covered = false;
+                seat.heard = heard.unwrap_or(seat.heard);
+            });
+        }
+    }
+
+    pub(super) fn beat(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        away: Span,
+        silent: &[Silent],
+        heard: &[(SessionName, u64)],
+    ) {
+        let ttl = self.settings.ttl;
+        let Some(row) = self.nodes.get_mut(&node) else { return };
+        // After a gap the node tells first what it holds: who was silent in it is not known yet.
+        if now.since(row.beaten) < ON_TIME {
+            row.renewed = now;
+        }
+        row.beaten = now;
+        if away != Span::ZERO {
+            row.spared_until = now + ttl;
+            self.uncover(node);
+        }
+        for it in silent {
+            if let Some(session) = self.claimed(node, &it.name, it.seat) {
+                let at = now - it.heard_ago;
+                self.wrote(now, &it.name.user);
+                self.reseat(session, |seat| {
+                    seat.covered = false;
+                    seat.heard = seat.heard.max(at);
+                });
+            }
+        }
+        for (name, seat) in heard {
+            if let Some(session) = self.claimed(node, name, *seat) {
+                self.wrote(now, &name.user);
+                let thin = self.thin;
+                // One that lingers by now is not: its node's signs of life are none of its own.
+                self.reseat(session, |seat| seat.covered = thin && seat.lingers_until.is_none());
+            }
+        }
+    }
+}
