@@ -55,18 +55,17 @@ impl Node {
         if connect.user.is_empty() || connect.user.len() > greendot_protocol::limits::USER_BYTES {
             return Err(Refusal::new(CloseCode::BadToken));
         }
-        if self.directory.is_revoked(connect.user) {
+        let user = self.directory.intern(connect.user);
+        if self.directory.has_been_revoked(user) {
             return Err(Refusal::new(CloseCode::Revoked));
         }
-        let known = self.directory.find(connect.user);
-        if let Some(user) = known {
-            let is_new = self.directory.session(user, connect.session).is_none();
-            if is_new && self.directory.views(user).len() >= SESSIONS_OF_A_USER {
-                return Err(Refusal::new(CloseCode::Full));
-            }
+        if self.directory.ids_of(user).nth(SESSIONS_OF_A_USER - 1).is_some()
+            && self.directory.session(user, connect.session).is_none()
+        {
+            return Err(Refusal::new(CloseCode::Full));
         }
         let mut mode = connect.report.mode;
-        if let Some(user) = known.filter(|_| self.shared.is_some()) {
+        if self.shared.is_some() {
             if self.directory.ids_of(user).next().is_none() {
                 // Since its last session left, nobody has told this node what the user chose.
                 self.directory.adopt_mode(user, Mode::Auto, Revision(0));
@@ -75,8 +74,9 @@ impl Node {
                 mode = mode.filter(|it| it.fresh);
             }
         }
-        let connected = self.directory.connect(
+        let connected = self.directory.connect_user(
             now,
+            user,
             &Joining {
                 user: connect.user,
                 session: connect.session,

@@ -82,11 +82,9 @@ impl Node {
 
     /// A frame of a kind unknown here, or a pong, has arrived: a sign of life. It takes no `closing` back.
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
-        if self.leases.get(conn).is_some_and(|it| it.lingers_until.is_some()) {
-            return;
-        }
         let late = self.is_late(now, conn);
-        match self.leases.touch(now, conn) {
+        match self.leases.pong(now, conn) {
+            Touch::Alive if self.shared.is_none() => {}
             Touch::Nobody => {}
             Touch::Alive => self.renewed(now, conn, None, late),
             Touch::Noted { silence, .. } => self.renewed(now, conn, silence, late),
