@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, State, Time};
 
 use super::face::Tally;
@@ -487,7 +488,7 @@ impl Directory {
         let mut tally = Tally::default();
         for (_, session) in self.sessions_of(id).filter(|(_, it)| !it.is_passive()) {
             tally.any = true;
-            tally.active |= !session.is_idle();
+            tally.active |= !session.is_idle() || on(Fault::IdleIgnored);
         }
         let mode = self.people.mode(id).0;
         let change = self.people.turn(id, tally.public(mode), tally.own(mode));

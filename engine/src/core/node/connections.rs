@@ -1,6 +1,7 @@
 //! Connections: how they open, take over, and end.
 
 use greendot_protocol::limits::{DEVICE_BYTES, SESSION_BYTES};
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{CloseCode, Mode, ModeChoice, Revision, Span, Time};
 
 use super::{ConnId, Ending, Node, Output, Refusal};
@@ -167,7 +168,8 @@ impl Node {
         let Some(session) = self.session_of(conn) else { return };
         self.leases.end_reading(conn);
         // Of `closing` and the end of its connection the first counts.
-        self.leases.linger(conn, (now + self.settings.grace).min(standing.deadline));
+        let grace = if on(Fault::LingerIgnored) { Span::ZERO } else { self.settings.grace };
+        self.leases.linger(conn, (now + grace).min(standing.deadline));
         self.directory.linger(session);
         self.tell_own_sessions();
         self.seat_lingers(now, conn);
@@ -177,6 +179,7 @@ impl Node {
     pub(super) fn end(&mut self, now: Time, conn: ConnId, ending: Ending) {
         let Some((session, heard)) = self.end_lease(now, conn, ending) else { return };
         let Some(user) = self.directory.user_of(session) else { return };
+        let heard = if on(Fault::SeenWhenSwept) { now } else { heard };
         let change = self.directory.end(session, heard);
         self.publish(now, user, change);
     }

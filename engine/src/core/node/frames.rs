@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use greendot_protocol::limits::{NOTE_BYTES, USER_BYTES, WATCHES};
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Beat, ClientFrame, CloseCode, ErrorCode, Span, Time, WatchItem};
 
 use super::rooms::known;
@@ -70,6 +71,7 @@ impl Node {
                 self.set_idle(now, conn, Idle::No);
             }
             ClientFrame::Closing => self.linger(now, conn),
+            ClientFrame::Bye if on(Fault::ByeLingers) => self.linger(now, conn),
             ClientFrame::Bye => self.end(now, conn, Ending::Bye),
             ClientFrame::Join { number, room } => self.on_join(now, conn, *number, room),
             ClientFrame::Own(on) => self.on_own(now, conn, *on),

@@ -1,5 +1,6 @@
 //! Sweeping: what is due is found and done.
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{CloseCode, Span, Time};
 
 use super::shared::Then;
@@ -24,7 +25,7 @@ impl Node {
             return;
         }
         let late = now.since(self.sweep_at);
-        if late > self.stall() {
+        if late > self.stall() && !on(Fault::SweepBeforeRead) {
             // The node has stood still. What arrived meanwhile is not read yet: nobody is ended
             // before the driver had a turn to read it (rule 1).
             self.sweep_at = now + self.settings.sweep;
@@ -81,7 +82,9 @@ impl Node {
             Some(Due::Silent) => self.seat_is_silent(conn),
             Some(Due::Idle) => self.set_idle(now, conn, Idle::Found),
             // A session that said `closing` may still have its connection, too.
-            Some(Due::Expired | Due::Lingered) if self.leases.is_connected(conn) => {
+            Some(Due::Expired | Due::Lingered)
+                if self.leases.is_connected(conn) && !on(Fault::SweepBeforeRead) =>
+            {
                 match self.leases.reading_since(conn) {
                     None => {
                         self.leases.begin_reading(now, conn);
