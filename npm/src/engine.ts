@@ -10,12 +10,11 @@ export interface Engine {
   /** Goes into a room, once more; returns its number, the same for as long as it is joined. */
   join(room: string): number;
   leave(room: number): void;
-  /** How many are told of; -1: nothing is known. */
-  roomSize(room: number): number;
-  /** How many are there, if not all are told of; else -1. */
-  roomCount(room: number): number;
-  roomUser(room: number, at: number): string | undefined;
-  roomState(room: number, at: number): number;
+  /**
+   * What is known of a room, in one text; empty: nothing. Three characters of 12 bits each for one more than the count of
+   * a room too large to name all (0: all are named), then for each member the state, the name's length, and the name.
+   */
+  room(room: number): string;
   setMode(mode: number): void;
   setNote(note: string): void;
   page(event: PageEvent): void;

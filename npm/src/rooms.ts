@@ -139,17 +139,18 @@ function viewOf(
   stale: boolean,
   before?: RoomView,
 ): RoomView {
-  const size = number === undefined ? -1 : (engine?.roomSize(number) ?? -1);
+  const text = number === undefined ? "" : (engine?.room(number) ?? "");
+  const known = text !== "";
   const members: RoomMember[] = [];
-  for (let at = 0; at < size && number !== undefined && engine !== undefined; at++) {
-    const user = engine.roomUser(number, at);
-    const state = STATES[engine.roomState(number, at)];
-    if (user !== undefined && state !== undefined) members.push(memberOf(user, state, before?.members[at]));
+  for (let at = 3; at < text.length; ) {
+    const state = STATES[text.charCodeAt(at)] ?? "unknown";
+    const end = at + 2 + text.charCodeAt(at + 1);
+    members.push(memberOf(text.slice(at + 2, end), state, before?.members[members.length]));
+    at = end;
   }
-  const told = number === undefined ? -1 : (engine?.roomCount(number) ?? -1);
-  const count = told < 0 ? members.length : told;
-  const known = size >= 0;
-  const whole = known && told < 0;
+  const told = known ? (text.charCodeAt(0) * 4096 + text.charCodeAt(1)) * 4096 + text.charCodeAt(2) : 0;
+  const count = told > 0 ? told - 1 : members.length;
+  const whole = known && told === 0;
   const sameMembers =
     before !== undefined &&
     before.members.length === members.length &&

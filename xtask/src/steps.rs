@@ -39,6 +39,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("python", "a client in Python, written from the protocol's document", &[Python], python::run),
     step("scenarios", "scenarios on the virtual clock", &[], simulator::scenarios),
     step("hunt", "random worlds, held to the rules", &[], simulator::hunt),
+    step("sabotage", "faults made on purpose are found", &[], simulator::sabotage),
     step("xtask", "tests of these commands", &[], xtask),
     step("wasm-cores", "cores build without an operating system", &[WasmTarget], wasm_cores),
     step("wasm", "wasm tests in Chromium", &[WasmTarget, Browser, WebDriver], wasm),

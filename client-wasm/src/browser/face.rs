@@ -3,7 +3,7 @@
 use alloc::rc::Rc;
 use alloc::string::String;
 
-use greendot_protocol::{Mode, Span, State};
+use greendot_protocol::{Mode, Span};
 use wasm_bindgen::prelude::*;
 
 use super::host::Host;
@@ -69,35 +69,24 @@ impl Client {
         self.0.input(Input::Leave(Room(room)));
     }
 
-    /// How many are told of in a room; -1: nothing is known of it.
-    #[wasm_bindgen(js_name = roomSize)]
-    pub fn room_size(&self, room: u32) -> i32 {
+    /// What is known of a room, in one text, because each call costs code on both sides: three
+    /// characters of 12 bits each for one more than the count of a room too large to name all (0: all
+    /// are named), then for each member the state, the length of the name in UTF-16, and the name.
+    /// Empty: nothing is known.
+    pub fn room(&self, room: u32) -> String {
         let core = self.0.core.borrow();
-        let known = core.room(Room(room)).filter(|it| it.known);
-        known.map_or(-1, |it| it.members.len() as i32)
-    }
-
-    /// How many are in a room that is too large to name them all; -1: all are told of.
-    #[wasm_bindgen(js_name = roomCount)]
-    pub fn room_count(&self, room: u32) -> f64 {
-        let core = self.0.core.borrow();
-        core.room(Room(room)).and_then(|it| it.count).map_or(-1.0, f64::from)
-    }
-
-    /// The name of the member in this place.
-    #[wasm_bindgen(js_name = roomUser)]
-    pub fn room_user(&self, room: u32, at: u32) -> Option<String> {
-        let core = self.0.core.borrow();
-        let member = core.room(Room(room))?.members.get(at as usize)?;
-        Some(String::from(&*member.0))
-    }
-
-    /// The state of the member in this place, numbered as for a row.
-    #[wasm_bindgen(js_name = roomState)]
-    pub fn room_state(&self, room: u32, at: u32) -> u8 {
-        let core = self.0.core.borrow();
-        let member = core.room(Room(room)).and_then(|it| it.members.get(at as usize));
-        member.map_or(State::Unknown, |it| it.1) as u8
+        let mut text = String::new();
+        let Some(view) = core.room(Room(room)).filter(|it| it.known) else { return text };
+        let count = view.count.map_or(0, |it| it.saturating_add(1));
+        for shift in [24, 12, 0] {
+            text.push(small(count >> shift & 0xfff));
+        }
+        for (user, state) in &view.members {
+            text.push(small(*state as u32));
+            text.push(small(user.encode_utf16().count() as u32));
+            text.push_str(user);
+        }
+        text
     }
 
     /// How the user chooses to appear: 0 auto, 1 away, 2 busy, 3 dnd, 4 invisible.
@@ -162,4 +151,9 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.0.free();
     }
+}
+
+/// A number below 4,096 as a character: none of these is a surrogate.
+fn small(number: u32) -> char {
+    char::from_u32(number).unwrap_or_default()
 }

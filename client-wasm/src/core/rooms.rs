@@ -86,36 +86,29 @@ impl Rooms {
         }
     }
 
-    /// All that is there was told, by this frame.
+    /// What a frame told. `whole`: all that is there, and how many if these are only some; else these
+    /// came, went, or look otherwise.
+    #[inline(never)]
     pub(super) fn told(
         &mut self,
         number: u32,
         members: &[Member<'_>],
-        count: Option<u32>,
+        whole: Option<Option<u32>>,
         out: &mut Queue,
     ) {
         let Some((room, view)) = self.get_mut(number) else { return };
-        let same = view.known
-            && view.count == count
-            && view.members.len() == members.len()
-            && view.members.iter().zip(members).all(|(old, new)| is(old, new));
-        if !same {
-            view.members = members.iter().map(|it| (it.user.into(), it.state)).collect();
+        if let Some(count) = whole {
+            view.members = Vec::new();
             (view.count, view.known) = (count, true);
-            out.push(Output::Room(room));
+        } else if !view.known {
+            return;
         }
-    }
-
-    /// These came, went, or look otherwise.
-    pub(super) fn changed(&mut self, number: u32, members: &[Member<'_>], out: &mut Queue) {
-        let Some((room, view)) = self.get_mut(number).filter(|it| it.1.known) else { return };
         for it in members {
-            let at = view.members.iter().position(|old| *old.0 == *it.user);
-            match (at, it.state) {
-                (Some(at), State::Offline) => _ = view.members.remove(at),
-                (Some(at), state) => view.members[at].1 = state,
-                (None, State::Offline) => {}
-                (None, state) => view.members.push((it.user.into(), state)),
+            match view.members.iter().position(|old| *old.0 == *it.user) {
+                Some(at) if it.state == State::Offline => _ = view.members.remove(at),
+                Some(at) => view.members[at].1 = it.state,
+                None if it.state == State::Offline => {}
+                None => view.members.push((it.user.into(), it.state)),
             }
         }
         out.push(Output::Room(room));
@@ -131,8 +124,4 @@ impl Rooms {
             }
         }
     }
-}
-
-fn is(old: &(Box<str>, State), new: &Member<'_>) -> bool {
-    *old.0 == *new.user && old.1 == new.state
 }

@@ -10,6 +10,7 @@ use greendot_protocol::Epoch;
 use thiserror::Error;
 use tokio::sync::{Notify, Semaphore, broadcast};
 
+use super::audience::{AnyAudience, Audience};
 use super::auth::AnyAuthenticate;
 use super::clock::Clock;
 use super::driver::Driver;
@@ -25,6 +26,7 @@ pub struct Builder {
     limits: Limits,
     start: Start,
     transitions: usize,
+    audience: Option<Arc<dyn AnyAudience>>,
 }
 
 /// Why an engine could not be started.
@@ -57,6 +59,7 @@ impl Builder {
             limits: Limits::default(),
             start: Start::AfterLoss,
             transitions: 1024,
+            audience: None,
         }
     }
 
@@ -83,6 +86,14 @@ impl Builder {
         self
     }
 
+    /// Who says who may see whom, and who may join which room. Without one everybody sees everybody
+    /// who does not hide.
+    #[must_use]
+    pub fn audience(mut self, audience: impl Audience) -> Self {
+        self.audience = Some(Arc::new(audience));
+        self
+    }
+
     /// How many transitions a reader of [`Presence::transitions`] may fall behind. Default 1,024.
     #[must_use]
     pub fn transitions_buffer(mut self, transitions: usize) -> Self {
@@ -100,13 +111,18 @@ impl Builder {
         check("connections", limits.connections, u32::MAX as usize)?;
         check("unauthenticated", limits.unauthenticated, Semaphore::MAX_PERMITS)?;
         check("transitions_buffer", self.transitions, usize::MAX / 4)?;
-        self.settings.check()?;
+        let mut settings = self.settings;
+        if self.audience.is_some() {
+            settings.audience.get_or_insert_default();
+            settings.asks_rooms = true;
+        }
+        settings.check()?;
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(BuildError::NoRuntime);
         }
         let clock = Clock::start();
         let node = Node::new(
-            self.settings,
+            settings,
             clock.now(),
             Epoch(draw() as u32),
             wall_clock_micros(),
@@ -116,7 +132,7 @@ impl Builder {
         let (transitions, _) = broadcast::channel(self.transitions);
         Ok(Presence::new(Shared {
             clock,
-            driver: Driver::start(clock, node, transitions.clone()),
+            driver: Driver::start(clock, node, transitions.clone(), self.audience),
             authenticator: self.authenticator,
             limits,
             open: AtomicUsize::new(0),

@@ -5,12 +5,15 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use greendot_protocol::{ClientFrame, CloseCode, Span, Time};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast};
 
+use super::audience::{AnyAudience, Pair};
 use super::beacon::Ticket;
-use super::clock::Clock;
+use super::clock::{Clock, timeout};
 use super::fanout::Fanout;
 use super::line::{self, Line};
 use crate::core::{ConnId, Connect, Node, Output, Transition};
@@ -22,6 +25,12 @@ pub(super) struct Driver {
     core: Mutex<Core>,
     /// Wakes the timer task when something is due sooner than it knows.
     sooner: Arc<Notify>,
+    me: Weak<Self>,
+    /// Who is asked who may see whom; none: nobody.
+    audience: Option<Arc<dyn AnyAudience>>,
+    /// How long it may take.
+    patience: Duration,
+    runtime: Handle,
 }
 
 #[derive(Debug)]
@@ -40,10 +49,19 @@ struct Core {
     /// Whose ticket is whose. Hashed under a random key, so that the time of a look tells nothing.
     tickets: HashMap<Ticket, ConnId>,
     transitions: broadcast::Sender<Transition>,
+    /// What the application is to be asked once the lock is gone.
+    questions: Vec<Question>,
     /// When the timer task will look at the node next.
     timer_at: Time,
     /// Whether this node takes no more connections.
     drains: bool,
+}
+
+/// A question to the application.
+#[derive(Debug)]
+enum Question {
+    Look { number: u64, pairs: Vec<Pair> },
+    MayJoin { ask: u64, user: Arc<str>, room: Arc<str> },
 }
 
 /// What is to be delivered once the lock is gone.
@@ -66,9 +84,11 @@ impl Driver {
         clock: Clock,
         node: Node,
         transitions: broadcast::Sender<Transition>,
+        audience: Option<Arc<dyn AnyAudience>>,
     ) -> Arc<Self> {
+        let rule = node.settings().audience.unwrap_or_default();
         let sooner = Arc::new(Notify::new());
-        let driver = Arc::new(Self {
+        let driver = Arc::new_cyclic(|me| Self {
             clock,
             core: Mutex::new(Core {
                 node,
@@ -79,10 +99,15 @@ impl Driver {
                 acting_ready: false,
                 tickets: HashMap::new(),
                 transitions,
+                questions: Vec::new(),
                 timer_at: Time::ZERO,
                 drains: false,
             }),
             sooner: Arc::clone(&sooner),
+            me: Weak::clone(me),
+            audience,
+            patience: Duration::from_millis(rule.deadline.as_millis()),
+            runtime: Handle::current(),
         });
         spawn(run_timer(clock, sooner, Arc::downgrade(&driver)));
         driver
@@ -182,6 +207,7 @@ impl Driver {
         let result = operate(self.clock.now(), &mut core);
         core.gather();
         let deliveries = std::mem::take(&mut core.deliveries);
+        let questions = std::mem::take(&mut core.questions);
         core.acting = None;
         let ready = std::mem::take(&mut core.acting_ready);
         let deadline = core.node.deadline();
@@ -197,7 +223,35 @@ impl Driver {
         for (line, output) in deliveries {
             deliver(&line, output);
         }
+        for question in questions {
+            self.put(question);
+        }
         (result, ready)
+    }
+
+    /// Asks the application. One that hangs is left alone; the core has its own deadline, and asks
+    /// again.
+    fn put(&self, question: Question) {
+        let Some(audience) = self.audience.clone() else { return };
+        let (driver, patience) = (Weak::clone(&self.me), self.patience);
+        self.runtime.spawn(async move {
+            match question {
+                Question::Look { number, pairs } => {
+                    let said = timeout(patience, audience.any_look(pairs)).await;
+                    let said: Vec<_> = said.into_iter().flatten().map(Some).collect();
+                    if let Some(driver) = driver.upgrade() {
+                        driver.with(|now, node| node.handle_audience(now, number, &said));
+                    }
+                }
+                Question::MayJoin { ask, user, room } => {
+                    let said = timeout(patience, audience.any_may_join(user, room)).await;
+                    if let Some(driver) = driver.upgrade() {
+                        let may = said == Some(true);
+                        driver.with(|now, node| node.handle_may_join(now, ask, may));
+                    }
+                }
+            }
+        });
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {
@@ -241,12 +295,18 @@ impl Core {
                     let _ = self.transitions.send(transition.clone());
                     continue;
                 }
+                Output::Audience { number, pairs } => {
+                    let pairs = pairs.iter().cloned().map(Pair::new).collect();
+                    self.questions.push(Question::Look { number: *number, pairs });
+                    continue;
+                }
+                Output::MayJoin { ask, user, room } => {
+                    let (user, room) = (Arc::clone(user), Arc::clone(room));
+                    self.questions.push(Question::MayJoin { ask: *ask, user, room });
+                    continue;
+                }
                 // This node works alone: no store is asked, and nobody asks through outputs.
-                Output::Store { .. }
-                | Output::Answer { .. }
-                | Output::List { .. }
-                | Output::Audience { .. }
-                | Output::MayJoin { .. } => continue,
+                Output::Store { .. } | Output::Answer { .. } | Output::List { .. } => continue,
             };
             if let Some(line) = self.line(*conn).cloned() {
                 self.deliveries.push((line, output));

@@ -22,6 +22,7 @@
 //! Each connection has a task of its own that reads, authenticates and writes; the core is touched
 //! in short locked operations that never wait. One task sleeps until the core's next deadline.
 
+mod audience;
 mod auth;
 mod beacon;
 mod builder;
@@ -42,9 +43,13 @@ mod websocket;
 mod wire;
 
 // What an application needs of the other modules, so that it imports from one.
-pub use crate::core::{Name, NodeCounts, Settings, SettingsError, Start, Transition};
+pub use crate::core::{
+    AudienceCounts, AudienceRule, Fineness, LastSeen, Name, NodeCounts, Settings, SettingsError,
+    Start, Transition,
+};
 pub use greendot_protocol::{Mode, Span, State};
 
+pub use audience::{Audience, Contacts, Nobody, Pair};
 pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token};
 pub use builder::{BuildError, Builder};
 pub use limits::Limits;

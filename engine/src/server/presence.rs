@@ -19,7 +19,7 @@ use super::driver::Driver;
 use super::limits::Limits;
 use super::transitions::Transitions;
 use super::upgrade::upgrade;
-use crate::core::{NodeCounts, Transition};
+use crate::core::{AudienceCounts, LastSeen, NodeCounts, Transition};
 
 /// A presence engine that runs: the application's handle to it. Cheap to clone; the engine stops
 /// when the last handle, router and connection are gone.
@@ -171,6 +171,33 @@ impl Presence {
     /// Takes a revocation back.
     pub fn reinstate(&self, user: &str) {
         self.shared.driver.with(|now, node| node.reinstate(now, user));
+    }
+
+    /// The user hides from the viewer from now on (true), or shows itself again. The engine keeps it
+    /// while it runs; blocks that outlive it are the audience's.
+    pub fn set_block(&self, user: &str, viewer: &str, blocked: bool) {
+        self.shared.driver.with(|now, node| node.set_block(now, user, viewer, blocked));
+    }
+
+    /// How exactly others may see when the user was there last.
+    pub fn set_last_seen(&self, user: &str, wish: LastSeen) {
+        self.shared.driver.with(|now, node| node.set_last_seen(now, user, wish));
+    }
+
+    /// What the audience said of who may see whom holds no more: of this user (none: all) and this
+    /// viewer (none: all). Nothing newer is shown until it has been asked again.
+    pub fn audience_changed(&self, user: Option<&str>, viewer: Option<&str>) {
+        self.shared.driver.with(|now, node| node.audience_changed(now, user, viewer));
+    }
+
+    /// How the audience's answers fare: what has failed shows nothing, and is asked for again.
+    pub fn audience_counts(&self) -> AudienceCounts {
+        self.shared.driver.look(|_, node| node.audience_counts())
+    }
+
+    /// Ends a session of a user: its connection is closed with `signed_out`, and its client stops.
+    pub fn end_session(&self, user: &str, session: &str) {
+        self.shared.driver.with(|now, node| node.end_session(now, user, session));
     }
 
     /// The changes of what others see of users, from now on: to push a notification, to write a

@@ -1,6 +1,7 @@
 //! The server over real sockets.
 
 mod app;
+mod audience;
 mod auth;
 mod bad_input;
 mod beacon;

@@ -105,20 +105,13 @@ export class FakeEngine implements Engine {
     this.#rooms[room] = undefined;
   }
 
-  roomSize(room: number): number {
-    return this.#rooms[room]?.members?.length ?? -1;
-  }
-
-  roomCount(room: number): number {
-    return this.#rooms[room]?.count ?? -1;
-  }
-
-  roomUser(room: number, at: number): string | undefined {
-    return this.#rooms[room]?.members?.[at]?.[0];
-  }
-
-  roomState(room: number, at: number): number {
-    return STATES.indexOf(this.#rooms[room]?.members?.[at]?.[1] ?? "unknown");
+  room(number: number): string {
+    const room = this.#rooms[number];
+    if (room?.members === undefined) return "";
+    const count = room.count + 1;
+    const head = [count / 2 ** 24, (count / 2 ** 12) % 4096, count % 4096];
+    const members = room.members.map(([user, state]) => String.fromCharCode(STATES.indexOf(state), user.length) + user);
+    return String.fromCharCode(...head) + members.join("");
   }
 
   setMode(mode: number): void {

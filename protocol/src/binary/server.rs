@@ -228,6 +228,7 @@ fn encode_members(members: &[Member<'_>], out: &mut Vec<u8>) {
     }
 }
 
+#[inline(never)]
 fn decode_members<'a>(from: &mut Reader<'a>) -> Result<Vec<Member<'a>>, DecodeError> {
     let count = from.count(2)?;
     let mut members = Vec::with_capacity(count);

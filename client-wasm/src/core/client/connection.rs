@@ -117,13 +117,13 @@ impl Client {
                 self.end(now, code.number(), *retry_after);
             }
             ServerFrame::Room { number, members } => {
-                self.rooms.told(*number, members, None, &mut self.outputs);
+                self.rooms.told(*number, members, Some(None), &mut self.outputs);
             }
             ServerFrame::RoomEvents { number, members } => {
-                self.rooms.changed(*number, members, &mut self.outputs);
+                self.rooms.told(*number, members, None, &mut self.outputs);
             }
             ServerFrame::Crowd { number, count, sample } => {
-                self.rooms.told(*number, sample, Some(*count), &mut self.outputs);
+                self.rooms.told(*number, sample, Some(Some(*count)), &mut self.outputs);
             }
             // A frame of a later version.
             _ => {}

@@ -1,0 +1,141 @@
+//! Who may see whom, and who may join which room? The application says it.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::core::Fineness;
+
+/// Who looks, and at whom.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Pair {
+    /// The one who looks.
+    pub viewer: Arc<str>,
+    /// The user who would be seen.
+    pub user: Arc<str>,
+}
+
+impl Pair {
+    pub(super) fn new((viewer, user): (Arc<str>, Arc<str>)) -> Self {
+        Self { viewer, user }
+    }
+}
+
+/// Says who may see whom. Asked in batches and in advance; what it said is kept for a while
+/// ([`AudienceRule`](crate::core::AudienceRule)), and asked for again before that is over. Tell
+/// [`Presence::audience_changed`](super::Presence::audience_changed) what holds no more.
+///
+/// It may take its time: nothing waits for it but what it is asked about, and until it has answered
+/// nothing of that is shown. An answer that is missing, late, or lost in a panic shows nothing,
+/// either, and is asked for again.
+pub trait Audience: Send + Sync + 'static {
+    /// What each viewer may see of the user beside it, in the order of `pairs`. Shorter answers are
+    /// no answers for the rest.
+    fn look(&self, pairs: &[Pair]) -> impl Future<Output = Vec<Fineness>> + Send;
+
+    /// Whether this user may join this room. By default everybody may, and sees there those whom
+    /// it may see anyway.
+    fn may_join(&self, user: &str, room: &str) -> impl Future<Output = bool> + Send {
+        let _ = (user, room);
+        async { true }
+    }
+}
+
+/// Nobody sees anybody.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Audience for Nobody {
+    async fn look(&self, pairs: &[Pair]) -> Vec<Fineness> {
+        vec![Fineness::Nothing; pairs.len()]
+    }
+
+    async fn may_join(&self, _: &str, _: &str) -> bool {
+        false
+    }
+}
+
+/// Who may see a user, by the user.
+type Viewers = HashMap<Arc<str>, HashSet<Arc<str>>>;
+
+/// Users see those whose contacts they are, kept in memory. Cheap to clone; all clones are one.
+///
+/// After a change tell [`Presence::audience_changed`](super::Presence::audience_changed).
+#[derive(Clone, Debug, Default)]
+pub struct Contacts {
+    of: Arc<RwLock<Viewers>>,
+}
+
+impl Contacts {
+    /// `user` lets `viewer` see it from now on.
+    pub fn add(&self, user: &str, viewer: &str) {
+        let mut of = self.of.write().unwrap_or_else(PoisonError::into_inner);
+        of.entry(user.into()).or_default().insert(viewer.into());
+    }
+
+    /// `user` does not let `viewer` see it any more.
+    pub fn remove(&self, user: &str, viewer: &str) {
+        let mut of = self.of.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(viewers) = of.get_mut(user) {
+            viewers.remove(viewer);
+            if viewers.is_empty() {
+                of.remove(user);
+            }
+        }
+    }
+
+    /// Whether `user` lets `viewer` see it.
+    pub fn has(&self, user: &str, viewer: &str) -> bool {
+        let of = self.of.read().unwrap_or_else(PoisonError::into_inner);
+        of.get(user).is_some_and(|it| it.contains(viewer))
+    }
+}
+
+impl Audience for Contacts {
+    async fn look(&self, pairs: &[Pair]) -> Vec<Fineness> {
+        let fineness = |it: &Pair| match self.has(&it.user, &it.viewer) {
+            true => Fineness::Live,
+            false => Fineness::Nothing,
+        };
+        pairs.iter().map(fineness).collect()
+    }
+}
+
+/// [`Audience`] with its type forgotten.
+pub(super) trait AnyAudience: Send + Sync {
+    fn any_look(
+        &self,
+        pairs: Vec<Pair>,
+    ) -> Pin<Box<dyn Future<Output = Vec<Fineness>> + Send + '_>>;
+    fn any_may_join(
+        &self,
+        user: Arc<str>,
+        room: Arc<str>,
+    ) -> Pin<Box<dyn Future<Output = bool> + Send + '_>>;
+}
+
+impl<A: Audience> AnyAudience for A {
+    fn any_look(
+        &self,
+        pairs: Vec<Pair>,
+    ) -> Pin<Box<dyn Future<Output = Vec<Fineness>> + Send + '_>> {
+        Box::pin(async move { self.look(&pairs).await })
+    }
+
+    fn any_may_join(
+        &self,
+        user: Arc<str>,
+        room: Arc<str>,
+    ) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+        Box::pin(async move { self.may_join(&user, &room).await })
+    }
+}
+
+impl fmt::Debug for dyn AnyAudience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("dyn Audience")
+    }
+}
