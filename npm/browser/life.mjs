@@ -144,6 +144,16 @@ export class Tab {
     return this.page.evaluate(() => globalThis.greendotLinks);
   }
 
+  /** Chooses a mode as the person does in the menu. */
+  choose(mode) {
+    return this.page.evaluate(mode => {
+      const menu = document.querySelector(".me select");
+      // React listens for what its own setter did not do.
+      Object.getOwnPropertyDescriptor(HTMLSelectElement.prototype, "value").set.call(menu, mode);
+      menu.dispatchEvent(new Event("change", { bubbles: true }));
+    }, mode);
+  }
+
   session() {
     return this.page.evaluate(() => sessionStorage.getItem("greendot.session"));
   }

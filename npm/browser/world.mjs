@@ -101,6 +101,14 @@ export class Browser {
     this.#faults.check();
   }
 
+  /** A page with nothing in it. */
+  async page() {
+    const context = await this.#chromium.newContext();
+    context.setDefaultTimeout(PATIENCE);
+    this.#faults.watch(context, "a");
+    return context.newPage();
+  }
+
   /** Somebody opens the demo on a device of their own. */
   async person(server, user) {
     const context = await this.#chromium.newContext();

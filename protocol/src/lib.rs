@@ -21,6 +21,8 @@ pub mod json;
 mod kind;
 pub mod limits;
 mod presence;
+#[doc(hidden)]
+pub mod sabotage;
 mod time;
 #[cfg(feature = "typescript")]
 pub mod typescript;

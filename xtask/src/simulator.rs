@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::paths;
 use crate::run::{Run, cargo, program};
@@ -26,6 +26,10 @@ impl Program {
         cargo("build --profile sim -p greendot-tests --bin").arg(self.name).run()
     }
 
+    fn build_with(&self, features: &str) -> Result<()> {
+        cargo("build --profile sim -p greendot-tests --bin").arg(self.name).arg(features).run()
+    }
+
     /// Builds it in silence if there is little to build: what it prints is to stand alone.
     fn refresh(&self) -> Result<()> {
         if !self.path.exists() {
@@ -43,7 +47,11 @@ impl Program {
 /// Becomes the program, so that its exit code is this command's.
 pub(crate) fn run(name: &'static str, args: Vec<OsString>) -> Result<()> {
     let program = Program::named(name);
-    program.refresh()?;
+    if args.iter().any(|it| it == "--sabotage") {
+        program.build_with(SABOTAGE)?;
+    } else {
+        program.refresh()?;
+    }
     args.into_iter().fold(program.command()?, Run::arg).replace()
 }
 
@@ -67,6 +75,29 @@ pub(crate) fn hunt() -> Result<()> {
     program.build()?;
     println!("$ cargo xtask hunt {LINE}");
     LINE.split(' ').fold(program.command()?, Run::arg).run()
+}
+
+/// What lets `hunt` break the cores on purpose.
+const SABOTAGE: &str = "--features=sabotage";
+
+/// Every fault made on purpose is noticed, and no shipped build could make one.
+pub(crate) fn sabotage() -> Result<()> {
+    const LINE: &str = "--sabotage all --worlds 1000 --seed 1";
+    for shipped in ["greendot-engine", "greendot-wasm"] {
+        let tree = cargo("tree -e normal,features --prefix none -p").arg(shipped).output()?;
+        ensure!(
+            !tree.contains("sabotage"),
+            "{shipped} can be broken on purpose: see `cargo tree -e features -p {shipped}`"
+        );
+    }
+    let mut files = Vec::new();
+    gather(&paths::root().join("tests/scenarios"), &mut files)?;
+    files.sort();
+    let program = Program::named("hunt");
+    program.build_with(SABOTAGE)?;
+    println!("$ cargo xtask hunt {LINE} tests/scenarios/…");
+    let command = LINE.split(' ').fold(program.command()?, Run::arg);
+    files.into_iter().fold(command, Run::arg).run()
 }
 
 fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {

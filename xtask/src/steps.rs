@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 
 use crate::run::{cargo, npm};
 use crate::tools::Tool::{
-    self, Browser, Clippy, Cxx, NpmPackages, Python, Rustfmt, WasmTarget, WebDriver,
+    self, Browser, Clippy, Cxx, Firefox, NpmPackages, Python, Rustfmt, WasmTarget, WebDriver,
 };
 use crate::{demo, fuzz, npm as package, pack, python, simulator, size, smoke, tools};
 
@@ -39,15 +39,17 @@ pub(crate) const STEPS: &[Step] = &[
     step("python", "a client in Python, written from the protocol's document", &[Python], python::run),
     step("scenarios", "scenarios on the virtual clock", &[], simulator::scenarios),
     step("hunt", "random worlds, held to the rules", &[], simulator::hunt),
+    step("sabotage", "faults made on purpose are found", &[], simulator::sabotage),
     step("xtask", "tests of these commands", &[], xtask),
     step("wasm-cores", "cores build without an operating system", &[WasmTarget], wasm_cores),
     step("wasm", "wasm tests in Chromium", &[WasmTarget, Browser, WebDriver], wasm),
     step("npm", "TypeScript tests and types", PACKAGE, npm_tests),
     step("pack", "the npm tarball and its size", PACKAGE, tarball),
-    step("browser", "people in Chromium", PEOPLE, people),
+    step("browser", "people in Chromium", PEOPLE, || people("test:browser")),
     step("demo", "the demo starts, answers and stops", PACKAGE, smoke::run),
     long("fuzz", "a minute for each fuzz target of the protocol", &[Cxx], fuzz::run),
-    long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people())),
+    long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people("test:browser"))),
+    long("firefox", "what pages go through, in Firefox", &[WasmTarget, NpmPackages, Firefox], || people("test:firefox")),
 ];
 
 const fn step(
@@ -130,10 +132,12 @@ fn tarball() -> Result<()> {
     size::run(&size::Args::default())
 }
 
-fn people() -> Result<()> {
+/// Runs the demo, and people in a browser, as one of npm's scripts has it.
+fn people(script: &str) -> Result<()> {
     let demo = demo::build()?;
     let leftovers = tempfile::tempdir()?;
-    npm("run test:browser")
+    npm("run")
+        .arg(script)
         .env("TMPDIR", leftovers.path())
         .env("GREENDOT_CHAT_BIN", demo.server)
         .env("GREENDOT_DEMO_ASSETS", demo.pages)

@@ -1,5 +1,6 @@
 //! The link: how far the present attempt has got, and where the next one goes.
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{CloseCode, Retry, Span, Time};
 
 use super::alarms::{Alarms, Reason};
@@ -146,7 +147,7 @@ impl Link {
             self.backoff.reset();
         }
         self.why = loss.code;
-        if CloseCode::retry_after(loss.code) == Retry::No {
+        if CloseCode::retry_after(loss.code) == Retry::No && !on(Fault::ReplacedComesBack) {
             self.phase = Phase::Stopped;
             return None;
         }

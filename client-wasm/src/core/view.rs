@@ -9,6 +9,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Entry, Epoch, Span, State, Time, Version};
 
 use super::output::{Output, Queue, Row};
@@ -118,13 +119,14 @@ impl Epochs {
         entries: &[Entry<'_>],
         out: &mut Queue,
     ) {
-        if self.left.contains(&epoch) {
+        if self.left.contains(&epoch) && !on(Fault::EpochUnchecked) {
             return;
         }
         for entry in entries {
             let Some((row, slot)) = asked(rows, entry.number) else { continue };
-            if self.current == Some(epoch) && slot.epoch == Some(epoch) {
-                if entry.version > slot.shown.version {
+            let current = self.current == Some(epoch) && slot.epoch == Some(epoch);
+            if current || on(Fault::EpochUnchecked) {
+                if entry.version > slot.shown.version || on(Fault::VersionUnchecked) {
                     show(row, slot, Shown::of(now, entry), out);
                 }
                 continue;
@@ -151,6 +153,9 @@ impl Epochs {
 
 /// Shows nobody's state any more, because nobody can say (rule 12 c).
 pub(super) fn forget(rows: &mut Rows, out: &mut Queue) {
+    if on(Fault::ViewKept) {
+        return;
+    }
     for (at, slot) in rows.slots() {
         if slot.user.is_some() {
             show(Row(at), slot, Shown::default(), out);
@@ -170,7 +175,9 @@ fn settle(row: Row, slot: &mut Slot, epoch: Epoch, word: Shown, out: &mut Queue)
     slot.epoch = Some(epoch);
     let early = slot.early.take_if(|it| it.epoch == epoch);
     let newest = match early {
-        Some(early) if early.shown.version > word.version => early.shown,
+        Some(early) if early.shown.version > word.version && !on(Fault::VersionUnchecked) => {
+            early.shown
+        }
         _ => word,
     };
     show(row, slot, newest, out);

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::quality::SeedableRandomState;
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Epoch, Span, Time};
 
 use self::past::Past;
@@ -46,6 +47,9 @@ struct Seat {
 impl Seat {
     /// Whether it is of a later connect than a claim that is told so long after its connect.
     fn is_later_than(&self, claim: Claim, connected: Time, ago: Span) -> bool {
+        if on(Fault::EarlierClaimWins) {
+            return false;
+        }
         if self.claim.node == claim.node {
             return self.claim.seat > claim.seat;
         }
@@ -447,7 +451,7 @@ impl MemoryStore {
             },
         );
         self.index(session);
-        if let Some(old) = before.filter(|it| it.claim != claim) {
+        if let Some(old) = before.filter(|it| it.claim != claim && !on(Fault::ReplacedUntold)) {
             let notice = Notice::Replaced { seat: old.claim.seat };
             self.tell(old.claim.node, notice);
         }
@@ -545,6 +549,7 @@ impl Store for MemoryStore {
         if let Request::Beat { away, .. } = request
             && *away != Span::ZERO
             && self.was_unreached(now)
+            && !on(Fault::NobodySpared)
         {
             // No node could renew anything meanwhile: nobody is swept for one ttl (rule 10).
             self.spared_until = now + self.settings.ttl;

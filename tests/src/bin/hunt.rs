@@ -36,6 +36,11 @@ struct Args {
     /// With files: by how many ms delays vary.
     #[arg(long, default_value_t = 0, value_name = "MS")]
     jitter: u64,
+    /// Break the cores on purpose, by this fault or `all`, and tell what notices: the hunt, or else one
+    /// of the files.
+    #[cfg(feature = "sabotage")]
+    #[arg(long, value_name = "FAULT")]
+    sabotage: Option<String>,
     /// Scenario files to play under the oracle's eyes, in place of random worlds.
     files: Vec<PathBuf>,
 }
@@ -55,6 +60,10 @@ struct Tally {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    #[cfg(feature = "sabotage")]
+    if let Some(name) = &args.sabotage {
+        return sabotage(&args, name);
+    }
     let tally = if args.files.is_empty() { hunt(&args) } else { replay(&args) };
     println!("{} passed, {} failed", tally.passed, tally.failed + tally.unreadable);
     match (tally.failed, tally.unreadable) {
@@ -62,6 +71,37 @@ fn main() -> ExitCode {
         (1.., 0) => ExitCode::FAILURE,
         (0, 0) => ExitCode::SUCCESS,
     }
+}
+
+/// A line for each fault; fails if any goes unnoticed.
+#[cfg(feature = "sabotage")]
+fn sabotage(args: &Args, name: &str) -> ExitCode {
+    use greendot_protocol::sabotage::Fault;
+    use greendot_tests::hunt::sabotage::{Caught, catch};
+
+    let faults: Vec<Fault> =
+        Fault::ALL.iter().copied().filter(|it| name == "all" || it.name() == name).collect();
+    if faults.is_empty() {
+        let names: Vec<&str> = Fault::ALL.iter().map(|it| it.name()).collect();
+        println!("no fault is named {name}; there are: all, {}", names.join(", "));
+        return ExitCode::from(2);
+    }
+    let mut missed = 0;
+    for &fault in &faults {
+        let name = fault.name();
+        match catch(fault, args.seed, args.worlds, &args.files) {
+            Caught::Hunt { worlds, kind } => println!("{name:<22} hunt, world {worlds}: {kind:?}"),
+            Caught::Scenario { case, worlds } => {
+                println!("{name:<22} scenario {case}, after {worlds} worlds without a complaint");
+            }
+            Caught::Nobody => {
+                missed += 1;
+                println!("{name:<22} NOT CAUGHT");
+            }
+        }
+    }
+    println!("{} caught, {missed} not caught", faults.len() - missed);
+    ExitCode::from(u8::from(missed > 0))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a driver: it tells how fast it is")]

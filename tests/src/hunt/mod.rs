@@ -8,6 +8,8 @@ pub mod generate;
 pub mod oracle;
 mod play;
 mod report;
+#[cfg(feature = "sabotage")]
+pub mod sabotage;
 mod shrink;
 
 pub use self::play::{Plan, Played};

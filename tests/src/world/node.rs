@@ -342,7 +342,8 @@ impl World<'_> {
                     }
                 }
                 Output::ReadFirst(id) => {
-                    // What arrived is read: the world feeds arrivals before timers.
+                    // The world feeds arrivals before timers, but for those of a node that stood still.
+                    self.read_backlog(node, id);
                     let now = self.engine_now();
                     if let Some(engine) = self.nodes[node].engine.as_mut() {
                         engine.handle_read(now, id);
@@ -442,9 +443,25 @@ impl World<'_> {
         Ok(())
     }
 
+    /// Reads what waits on a connection at a node that has just gone on.
+    fn read_backlog(&mut self, node: usize, id: ConnId) {
+        let Some(&conn) = self.nodes[node].conns.get(&id) else { return };
+        let of_conn = |it: &mut Waiting| matches!(it, Waiting::Up(it, _) if *it == conn);
+        let waiting: Vec<Waiting> = self.nodes[node].backlog.extract_if(.., of_conn).collect();
+        for it in waiting {
+            if let Waiting::Up(conn, up) = it {
+                self.take_up(conn, up);
+            }
+        }
+    }
+
     pub(super) fn pause(&mut self, node: usize, paused: bool) {
         self.nodes[node].paused = paused;
         if !paused {
+            if self.store.is_none() && self.rng.next().is_multiple_of(2) {
+                // Its timer may well fire before it reads anything.
+                self.node_timer(node);
+            }
             for waiting in std::mem::take(&mut self.nodes[node].backlog) {
                 match waiting {
                     Waiting::Up(conn, up) => self.take_up(conn, up),

@@ -11,6 +11,7 @@ use clap::builder::PossibleValuesParser;
 use serde_json::{Map, Value};
 
 mod client;
+mod engine;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -34,7 +35,8 @@ type Figures = Map<String, Value>;
 type Bench = fn(bool) -> Result<Figures>;
 
 /// Each bench by its name.
-const BENCHES: &[(&str, Bench)] = &[("client", client::run)];
+const BENCHES: &[(&str, Bench)] =
+    &[("core", engine::core), ("server", engine::server), ("client", client::run)];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     for (_, bench) in BENCHES.iter().filter(|it| it.0 == args.name) {

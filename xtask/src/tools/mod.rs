@@ -29,6 +29,8 @@ pub(crate) enum Tool {
     Cxx,
     /// Chromium
     Browser,
+    /// Firefox
+    Firefox,
     /// The driver that wasm-bindgen tests reach Chromium through
     WebDriver,
 }
@@ -49,6 +51,7 @@ pub(crate) fn ensure(tools: impl IntoIterator<Item = Tool>) -> Result<()> {
             Tool::Python => apt::command("python3", "Python", "python3", PYTHON),
             Tool::Cxx => apt::command("c++", "a C++ compiler", "g++", CXX),
             Tool::Browser => browser::ensure_browser(),
+            Tool::Firefox => apt::command("firefox-esr", "Firefox", "firefox-esr", FIREFOX),
             Tool::WebDriver => browser::ensure_driver(),
         }?;
         found.push(tool);
@@ -62,4 +65,5 @@ fn missing(what: &str, remedy: &str) -> Result<()> {
 }
 
 const CXX: &str = "install one that answers to c++";
+const FIREFOX: &str = "install one that answers to firefox-esr";
 const PYTHON: &str = "install Python 3.9 or newer from https://www.python.org";

@@ -1,5 +1,6 @@
 //! Deadlines, and what is done about them.
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Beat, Span, Time};
 
 use super::Client;
@@ -119,7 +120,7 @@ impl Client {
 
     fn on_silence(&mut self, now: Time) {
         match self.heart.as_ref().map(|it| it.unanswered(now)) {
-            Some(Verdict::Dead(since)) => {
+            Some(Verdict::Dead(since)) if !on(Fault::SilenceBorne) => {
                 // Cut off since then, not only from now.
                 self.drop_link(now, Loss { node_failed: true, ..Loss::at(since) });
             }

@@ -1,5 +1,6 @@
 //! A state with the version of its latest change.
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Mode, State, Version};
 
 /// What a group of watchers is shown of a user: others see the public face, the user's own
@@ -18,7 +19,9 @@ impl Face {
         let changed = self.state != state;
         if changed {
             self.state = state;
-            self.version = self.version.next();
+            if !on(Fault::VersionStays) {
+                self.version = self.version.next();
+            }
         }
         changed
     }
@@ -57,6 +60,10 @@ impl Tally {
 
     /// What everybody else sees.
     pub(super) fn public(self, mode: Mode) -> State {
-        if mode == Mode::Invisible { State::Offline } else { self.own(mode) }
+        if mode == Mode::Invisible && !on(Fault::HiddenShown) {
+            State::Offline
+        } else {
+            self.own(mode)
+        }
     }
 }

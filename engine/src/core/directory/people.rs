@@ -91,6 +91,9 @@ impl People {
     /// At 2³² users.
     pub(super) fn intern(&mut self, name: &str) -> UserId {
         use hashbrown::hash_table::Entry;
+        if self.index.len() == self.index.capacity() {
+            self.grow_index();
+        }
         let (rows, hasher) = (&self.rows, &self.hasher);
         let same = |it: &u32| *rows[*it as usize].name == *name;
         let again = |it: &u32| hasher.hash_one(rows[*it as usize].name.as_str());
@@ -110,6 +113,22 @@ impl People {
                 UserId(id)
             }
         }
+    }
+
+    /// Reads the rows of these users; what it returns means nothing.
+    pub(super) fn look_ahead(&self, users: impl Iterator<Item = UserId>) -> usize {
+        users.map(|it| usize::from(self.row(it).flags)).sum()
+    }
+
+    /// Makes room for as many more. The table would do it by itself, but in its own order: here the
+    /// names are read as they lie.
+    fn grow_index(&mut self) {
+        let mut index = HashTable::with_capacity(2 * self.index.capacity());
+        for (place, row) in self.rows.iter().enumerate() {
+            let hash = self.hasher.hash_one(row.name.as_str());
+            index.insert_unique(hash, place as u32, |_| unreachable!("there is room for all"));
+        }
+        self.index = index;
     }
 
     pub(super) fn name(&self, id: UserId) -> &Name {

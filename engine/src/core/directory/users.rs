@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, State, Time};
 
 use super::face::Tally;
@@ -93,6 +94,11 @@ impl Directory {
         self.people.mode(user)
     }
 
+    /// Whether the user's account has been revoked.
+    pub(crate) fn has_been_revoked(&self, user: UserId) -> bool {
+        self.people.is_revoked(user)
+    }
+
     /// Whether the account has been revoked.
     pub fn is_revoked(&self, user: &str) -> bool {
         self.find(user).is_some_and(|id| self.people.is_revoked(id))
@@ -106,6 +112,12 @@ impl Directory {
     /// The session in this slot, if there is one.
     pub(crate) fn session_at(&self, slot: u32) -> Option<SessionId> {
         self.sessions.get(SessionId(slot)).map(|_| SessionId(slot))
+    }
+
+    /// Reads the rows of these sessions and their users, which are about to be needed.
+    pub(crate) fn look_ahead(&self, slots: impl Iterator<Item = u32>) {
+        let users = slots.filter_map(|it| self.sessions.get(SessionId(it))).map(Session::user);
+        std::hint::black_box(self.people.look_ahead(users));
     }
 
     /// The session's user, while it is there.
@@ -146,9 +158,24 @@ impl Directory {
         self.ids_of(user).filter_map(|id| self.sessions.view(id)).collect()
     }
 
+    /// The user with this name, heard of now if not before.
+    pub(crate) fn intern(&mut self, user: &str) -> UserId {
+        self.people.intern(user)
+    }
+
     /// A session connects, or connects again (rules 3, 4, 5).
     pub fn connect(&mut self, now: Time, joining: &Joining<'_>) -> Connected {
         let user = self.people.intern(joining.user);
+        self.connect_user(now, user, joining)
+    }
+
+    /// The same for a user who has been looked up.
+    pub(crate) fn connect_user(
+        &mut self,
+        now: Time,
+        user: UserId,
+        joining: &Joining<'_>,
+    ) -> Connected {
         let mode_changed = joining.mode.is_some_and(|choice| self.weigh(now, user, choice));
         let generation = joining.generation.unwrap_or(self.generation + 1);
         self.generation = self.generation.max(generation);
@@ -461,7 +488,7 @@ impl Directory {
         let mut tally = Tally::default();
         for (_, session) in self.sessions_of(id).filter(|(_, it)| !it.is_passive()) {
             tally.any = true;
-            tally.active |= !session.is_idle();
+            tally.active |= !session.is_idle() || on(Fault::IdleIgnored);
         }
         let mode = self.people.mode(id).0;
         let change = self.people.turn(id, tally.public(mode), tally.own(mode));

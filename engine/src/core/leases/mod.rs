@@ -10,6 +10,7 @@ mod waiting;
 use std::collections::HashMap;
 
 use foldhash::quality::FixedState;
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use self::lease::{
@@ -251,6 +252,14 @@ impl Leases {
         self.connected -= 1;
     }
 
+    /// A pong has arrived on an open connection: it says nothing to one that lingers.
+    pub(crate) fn pong(&mut self, now: Time, conn: ConnId) -> Touch {
+        match self.row(conn) {
+            Some(row) if !row.is(LINGERS) => self.touch(now, conn),
+            _ => Touch::Nobody,
+        }
+    }
+
     /// A frame has arrived on an open connection.
     pub(crate) fn touch(&mut self, now: Time, conn: ConnId) -> Touch {
         let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else {
@@ -389,12 +398,12 @@ impl Leases {
         self.origin + Span::from_millis(tick.saturating_mul(self.periods.sweep.as_millis()))
     }
 
-    /// Takes one lease that is to be looked at, with what is due for it if anything is; the inner `None` was a look for
-    /// nothing. The caller acts on it and then calls [`Self::arm`].
-    pub(crate) fn pop(&mut self, now: Time) -> Option<(ConnId, Option<Due>)> {
+    /// Takes up to so many leases that are to be looked at, each with what is due for it if anything is; `None` was a look
+    /// for nothing. The caller acts on each and then calls [`Self::arm`]. None are taken only when none are left.
+    pub(crate) fn pop(&mut self, now: Time, most: usize, into: &mut Vec<(ConnId, Option<Due>)>) {
         let tick = self.tick_at(now);
-        loop {
-            let (at, slot) = self.wheel.pop(tick)?;
+        while into.len() < most {
+            let Some((at, slot)) = self.wheel.pop(tick) else { return };
             let row = &mut self.rows[slot as usize];
             if !row.is(LIVE | ARMED) || row.armed != at as u16 {
                 continue;
@@ -406,17 +415,19 @@ impl Leases {
                 Some(Due::Silent) => row.set(SILENT, true),
                 _ => {}
             }
-            return Some((ConnId(Id { slot, stamp: row.stamp }), due));
+            into.push((ConnId(Id { slot, stamp: row.stamp }), due));
         }
     }
 
     fn row(&self, conn: ConnId) -> Option<&Lease> {
         let row = self.rows.get(conn.0.slot as usize)?;
-        (row.stamp == conn.0.stamp && row.is(LIVE)).then_some(row)
+        ((row.stamp == conn.0.stamp || on(Fault::GenerationUnchecked)) && row.is(LIVE))
+            .then_some(row)
     }
 
     fn row_mut(&mut self, conn: ConnId) -> Option<&mut Lease> {
         let row = self.rows.get_mut(conn.0.slot as usize)?;
-        (row.stamp == conn.0.stamp && row.is(LIVE)).then_some(row)
+        ((row.stamp == conn.0.stamp || on(Fault::GenerationUnchecked)) && row.is(LIVE))
+            .then_some(row)
     }
 }

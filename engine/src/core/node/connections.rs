@@ -1,6 +1,7 @@
 //! Connections: how they open, take over, and end.
 
 use greendot_protocol::limits::{DEVICE_BYTES, SESSION_BYTES};
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{CloseCode, Mode, ModeChoice, Revision, Span, Time};
 
 use super::{ConnId, Ending, Node, Output, Refusal};
@@ -55,18 +56,17 @@ impl Node {
         if connect.user.is_empty() || connect.user.len() > greendot_protocol::limits::USER_BYTES {
             return Err(Refusal::new(CloseCode::BadToken));
         }
-        if self.directory.is_revoked(connect.user) {
+        let user = self.directory.intern(connect.user);
+        if self.directory.has_been_revoked(user) {
             return Err(Refusal::new(CloseCode::Revoked));
         }
-        let known = self.directory.find(connect.user);
-        if let Some(user) = known {
-            let is_new = self.directory.session(user, connect.session).is_none();
-            if is_new && self.directory.views(user).len() >= SESSIONS_OF_A_USER {
-                return Err(Refusal::new(CloseCode::Full));
-            }
+        if self.directory.ids_of(user).nth(SESSIONS_OF_A_USER - 1).is_some()
+            && self.directory.session(user, connect.session).is_none()
+        {
+            return Err(Refusal::new(CloseCode::Full));
         }
         let mut mode = connect.report.mode;
-        if let Some(user) = known.filter(|_| self.shared.is_some()) {
+        if self.shared.is_some() {
             if self.directory.ids_of(user).next().is_none() {
                 // Since its last session left, nobody has told this node what the user chose.
                 self.directory.adopt_mode(user, Mode::Auto, Revision(0));
@@ -75,8 +75,9 @@ impl Node {
                 mode = mode.filter(|it| it.fresh);
             }
         }
-        let connected = self.directory.connect(
+        let connected = self.directory.connect_user(
             now,
+            user,
             &Joining {
                 user: connect.user,
                 session: connect.session,
@@ -167,7 +168,8 @@ impl Node {
         let Some(session) = self.session_of(conn) else { return };
         self.leases.end_reading(conn);
         // Of `closing` and the end of its connection the first counts.
-        self.leases.linger(conn, (now + self.settings.grace).min(standing.deadline));
+        let grace = if on(Fault::LingerIgnored) { Span::ZERO } else { self.settings.grace };
+        self.leases.linger(conn, (now + grace).min(standing.deadline));
         self.directory.linger(session);
         self.tell_own_sessions();
         self.seat_lingers(now, conn);
@@ -177,6 +179,7 @@ impl Node {
     pub(super) fn end(&mut self, now: Time, conn: ConnId, ending: Ending) {
         let Some((session, heard)) = self.end_lease(now, conn, ending) else { return };
         let Some(user) = self.directory.user_of(session) else { return };
+        let heard = if on(Fault::SeenWhenSwept) { now } else { heard };
         let change = self.directory.end(session, heard);
         self.publish(now, user, change);
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use greendot_protocol::limits::{NOTE_BYTES, USER_BYTES, WATCHES};
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Beat, ClientFrame, CloseCode, ErrorCode, Span, Time, WatchItem};
 
 use super::rooms::known;
@@ -70,6 +71,7 @@ impl Node {
                 self.set_idle(now, conn, Idle::No);
             }
             ClientFrame::Closing => self.linger(now, conn),
+            ClientFrame::Bye if on(Fault::ByeLingers) => self.linger(now, conn),
             ClientFrame::Bye => self.end(now, conn, Ending::Bye),
             ClientFrame::Join { number, room } => self.on_join(now, conn, *number, room),
             ClientFrame::Own(on) => self.on_own(now, conn, *on),
@@ -82,11 +84,9 @@ impl Node {
 
     /// A frame of a kind unknown here, or a pong, has arrived: a sign of life. It takes no `closing` back.
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
-        if self.leases.get(conn).is_some_and(|it| it.lingers_until.is_some()) {
-            return;
-        }
         let late = self.is_late(now, conn);
-        match self.leases.touch(now, conn) {
+        match self.leases.pong(now, conn) {
+            Touch::Alive if self.shared.is_none() => {}
             Touch::Nobody => {}
             Touch::Alive => self.renewed(now, conn, None, late),
             Touch::Noted { silence, .. } => self.renewed(now, conn, silence, late),

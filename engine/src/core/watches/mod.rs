@@ -20,6 +20,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::quality::{FixedState, SeedableRandomState};
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{State, Time, Version};
 
 pub(crate) use self::crowd::CrowdRule;
@@ -192,7 +193,7 @@ impl Watches {
 
     /// By what the gate looks now.
     pub(crate) fn light(&self, now: Time) -> Light {
-        Light { now, warming: self.warming, grid: self.grid }
+        Light { now, warming: self.warming && !on(Fault::WarmupLeftOut), grid: self.grid }
     }
 
     /// From where rounded times count.

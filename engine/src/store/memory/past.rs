@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::quality::SeedableRandomState;
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::NodeId;
@@ -49,7 +50,9 @@ impl Past {
         let last = of(self.said.entry(Arc::clone(user)).or_default());
         let at = now - ago;
         // A node says its own words in order.
-        let latest = ago == Span::ZERO || last.is_none_or(|it| at > it.0 || it == (at, node));
+        let latest = on(Fault::LateWordWins)
+            || ago == Span::ZERO
+            || last.is_none_or(|it| at > it.0 || it == (at, node));
         if latest {
             *last = Some((at, node));
         }

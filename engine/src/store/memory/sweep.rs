@@ -1,5 +1,6 @@
 //! Who is still there: signs of life of nodes and what they cover, and the sweep.
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::{MemoryStore, ON_TIME, UNREACHED};
@@ -29,6 +30,9 @@ impl MemoryStore {
                     }),
                 );
             }
+        }
+        if on(Fault::CoveredForever) {
+            return;
         }
         for session in ended {
             let Some(&seat) = self.seats.get(&session) else { continue };
@@ -98,7 +102,7 @@ impl MemoryStore {
         }
         row.beaten = now;
         if away != Span::ZERO {
-            row.spared_until = now + ttl;
+            row.spared_until = if on(Fault::NobodySpared) { now } else { now + ttl };
             self.uncover(node);
         }
         for it in silent {

@@ -19,6 +19,8 @@ const BEAT: u64 = 15_000;
 struct Round {
     connect: f64,
     beat: f64,
+    /// A beat with its answer.
+    answered: f64,
     end: f64,
     longest_step: Duration,
     bytes: f64,
@@ -57,6 +59,15 @@ pub fn sessions(report: &mut Report, count: usize, allocated: fn() -> usize) {
         baseline: format!("{write:.1} ns"),
         figure: beat / write,
         budget: Budget::AtMost(1.5),
+    });
+    let answered = of(&ours, |it| it.answered);
+    report.add(Row {
+        key: "beat_with_answer_ns",
+        what: "a beat that tells the age of the last input, and its answer".into(),
+        ours: format!("{answered:.1} ns"),
+        baseline: String::new(),
+        figure: answered,
+        budget: Budget::None,
     });
     let longest = of(&ours, |it| it.longest_step.as_secs_f64() * 1e3);
     report.add(Row {
@@ -128,6 +139,7 @@ fn published(work: &Work, allocated: fn() -> usize) -> Round {
     Round {
         connect: each(connect, count),
         beat: each(beat, count),
+        answered: each(beat, count),
         end: each(end, count),
         longest_step: end,
         bytes,
@@ -154,7 +166,7 @@ fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
                 device: "",
             };
             conns.push(node.handle_connect(Time::ZERO, &connect).expect("all is well"));
-            turns += drain(&mut node, &mut Vec::new());
+            turns += drain(&mut node);
         }
     });
     let bytes = (allocated() - before - room) as f64 / count as f64;
@@ -163,60 +175,56 @@ fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
         node.transmit(Time::ZERO, conn, &mut |frame| _ = black_box(frame));
     }
     let beats: Vec<ConnId> = work.order.iter().map(|&number| conns[number as usize]).collect();
-    let frame = ClientFrame::Beat(Beat { number: 1, input_age_secs: None });
     let (beat, ()) = timed(|| {
+        for (place, &conn) in beats.iter().enumerate() {
+            node.handle_pong(Time::from_millis(work.time(place)), conn);
+        }
+    });
+    let frame = ClientFrame::Beat(Beat { number: 1, input_age_secs: Some(3) });
+    let (answered, ()) = timed(|| {
         for (place, &conn) in beats.iter().enumerate() {
             node.handle_frame(Time::from_millis(work.time(place)), conn, &frame);
             while let Some(output) = node.poll_output() {
                 _ = black_box(output);
             }
+            node.transmit(Time::from_millis(work.time(place)), conn, &mut |frame| {
+                _ = black_box(frame);
+            });
         }
     });
-    // Each looked at once when its first deadline comes, as in ordinary life.
-    let mut now = node.deadline();
-    while now < Time::from_millis(56_000 - 1) {
-        node.handle_timeout(now);
-        while node.poll_output().is_some() {}
-        now = now.max(node.deadline());
+    // Half a minute later the network is gone: every connection ends, and with it the session when its grace is over.
+    let gone = work.time(count) + 30_000;
+    for (place, &conn) in beats.iter().enumerate() {
+        node.handle_drop(Time::from_millis(gone + place as u64 * 9_000 / count as u64), conn);
     }
-    // Nobody was heard again: all are due.
-    now = now.max(Time::from_millis(1_000_000));
+    while node.poll_output().is_some() {}
+    let mut now = Time::from_millis(gone + 9_000);
     let mut longest_step = Duration::ZERO;
     let mut sum = Duration::ZERO;
-    let mut silent = Vec::new();
     while node.counts().sessions > 0 {
+        now = now.max(node.deadline());
         let (step, ()) = timed(|| node.handle_timeout(now));
         longest_step = longest_step.max(step);
-        let (drained, ()) = timed(|| {
-            turns += drain(&mut node, &mut silent);
-            for conn in silent.drain(..) {
-                // There was nothing to read.
-                node.handle_read(now, conn);
-            }
-            turns += drain(&mut node, &mut silent);
-        });
+        let (drained, ended) = timed(|| drain(&mut node));
         sum += step + drained;
-        now = now.max(node.deadline());
+        turns += ended;
     }
     assert_eq!(turns, 2 * count);
     Round {
         connect: each(connect, count),
         beat: each(beat, count),
+        answered: each(answered, count),
         end: each(sum, count),
         longest_step,
         bytes,
     }
 }
 
-/// Takes what the node has to say: counts the users that turned, and gathers the connections that are to be read first.
-fn drain(node: &mut Node, silent: &mut Vec<ConnId>) -> usize {
+/// Takes what the node has to say; counts the users that turned.
+fn drain(node: &mut Node) -> usize {
     let mut turns = 0;
     while let Some(output) = node.poll_output() {
-        match black_box(output) {
-            Output::Transition(_) => turns += 1,
-            Output::ReadFirst(conn) => silent.push(conn),
-            _ => {}
-        }
+        turns += usize::from(matches!(black_box(output), Output::Transition(_)));
     }
     turns
 }

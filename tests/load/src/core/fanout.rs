@@ -61,17 +61,17 @@ pub fn fanout(report: &mut Report, watchers: usize) {
 
 fn crowd(watchers: usize) -> Node {
     let names = Names::new('w', watchers);
-    // Everybody at once, as below the crowd limit: what is measured is what one watcher costs.
-    let settings = Settings { crowd_limit: usize::MAX, ..Settings::default() };
+    // All at once, where the shipped settings would spread them over ten seconds.
+    let settings = Settings { crowd_limit: watchers, ..Settings::default() };
     let mut node = Node::new(settings, Time::ZERO, Epoch(1), 0, 7, Start::Fresh)
         .expect("the shipped settings work");
     let connect = |user| Connect {
         user,
         session: "tab",
         passive: false,
+        device: "",
         report: SelfReport::default(),
         token_until: None,
-        device: "",
     };
     node.handle_connect(Time::ZERO, &connect("celebrity")).expect("all is well");
     let watch =

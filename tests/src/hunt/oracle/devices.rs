@@ -89,6 +89,10 @@ impl Oracle<'_> {
         let now = self.now;
         let row = &mut self.devices[device];
         let before = row.link;
+        if state == LinkState::Connecting {
+            // A new attempt is not held to how the last one ended.
+            row.lost = None;
+        }
         row.link = state;
         row.link_since = row.awake_at(now);
         if state == LinkState::Live {

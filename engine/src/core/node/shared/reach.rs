@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{ModeChoice, Span, Time};
 
 use super::words::{Word, keep};
@@ -124,7 +125,7 @@ impl Node {
         let was_lost = shared.reach == Reach::Lost;
         let stood_still = late && !was_lost;
         shared.reach = Reach::Back(Some(if lost_data { now + REFRESH_AFTER } else { now }));
-        if !stood_still {
+        if !stood_still && !on(Fault::NobodySpared) {
             shared.spared_until = now + self.settings.ttl;
         }
         let mut words = std::mem::take(&mut shared.unsaid);

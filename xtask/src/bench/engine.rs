@@ -1,0 +1,30 @@
+//! `cargo xtask bench core` and `server`: the engine beside the published algorithm, and its server beside what one would
+//! write by hand on `ws` and Socket.IO.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+
+use super::{Figures, read};
+use crate::paths;
+use crate::run::{cargo, npm};
+
+pub(super) fn core(quick: bool) -> Result<Figures> {
+    measure("core", quick)
+}
+
+pub(super) fn server(quick: bool) -> Result<Figures> {
+    npm("ci --prefix ../tests/load/baselines --ignore-scripts --no-progress").run()?;
+    measure("server", quick)
+}
+
+fn measure(part: &str, quick: bool) -> Result<Figures> {
+    let folder = paths::target().join("bench");
+    fs::create_dir_all(&folder).context("cannot create target/bench")?;
+    let figures = folder.join(format!("{part}.json"));
+    let bench = cargo(&format!("run --release -p greendot-load --bin bench -- {part} --json"));
+    let bench =
+        bench.arg(&figures).arg("--baselines").arg(paths::root().join("tests/load/baselines"));
+    if quick { bench.arg("--quick") } else { bench }.run()?;
+    read(&figures)
+}
