@@ -116,14 +116,17 @@ mod tests {
             let mut wheel = Wheel::new();
             // When each entry is wanted: (tick, number, turns left).
             let mut list: Vec<(u64, usize, u32)> = Vec::new();
-            let (mut tick, mut numbers) = (0, 0);
+            // By number: the tick at which the wheel said that it would come up.
+            let mut promised: Vec<u64> = Vec::new();
+            let mut tick = 0;
             for deed in script {
                 let (later, again) = match deed {
                     Deed::Arm(ahead) => {
-                        let armed = wheel.arm(tick + ahead, numbers);
-                        prop_assert!(tick < armed && armed <= (tick + ahead).max(tick + 1));
-                        list.push((tick + ahead, numbers, 2));
-                        numbers += 1;
+                        let number = promised.len();
+                        let at = wheel.arm(tick + ahead, number);
+                        prop_assert!(tick < at && at <= (tick + ahead).max(tick + 1));
+                        promised.push(at);
+                        list.push((tick + ahead, number, 2));
                         continue;
                     }
                     Deed::Sweep { later, again } => (later, again),
@@ -137,12 +140,13 @@ mod tests {
                 let (mut up, mut last, mut looks) = (Vec::new(), 0, 0);
                 while let Some((at, number)) = wheel.pop(tick) {
                     prop_assert!(last <= at && at <= tick, "out of order");
+                    prop_assert_eq!(at, promised[number]);
                     last = at;
                     looks += 1;
                     if let Some(&(wanted, ..)) = list.iter().find(|it| it.1 == number) {
                         // An early look, or one at what came up before in this very sweep.
-                        let armed = wheel.arm(wanted, number);
-                        prop_assert!(armed > at, "it would come up without end");
+                        promised[number] = wheel.arm(wanted, number);
+                        prop_assert!(promised[number] > at, "it would come up without end");
                         continue;
                     }
                     let turns = due.iter().find(|it| it.1 == number).map(|it| it.2);
@@ -150,8 +154,7 @@ mod tests {
                     let turns = turns.unwrap_or(0);
                     up.push(number);
                     if turns > 0 {
-                        let armed = wheel.arm(tick + again, number);
-                        prop_assert!(armed > at);
+                        promised[number] = wheel.arm(tick + again, number);
                         list.push((tick + again, number, turns - 1));
                     }
                 }
