@@ -8,5 +8,6 @@ mod link;
 mod pages;
 mod rig;
 mod scenarios;
+mod tokens;
 mod view;
 mod watches;
