@@ -44,7 +44,7 @@ async function graceIsOver() {
   await bo.sees("eli", "offline");
 }
 
-test("a hidden tab whose timers run once a minute stays online, and follows what others do", async () => {
+test("a hidden tab whose timers run once a minute stays online, follows what others do, and finds a server that comes back", async () => {
   const tab = await ana();
   await bo.sees("ana", "online");
   await tab.watchLink();
@@ -55,6 +55,12 @@ test("a hidden tab whose timers run once a minute stays online, and follows what
   await bo.choose("dnd");
   await tab.sees("bo", "dnd");
   assert.deepEqual(await tab.links(), ["live"]);
+
+  // It redials long before its minute is over: those timers that a closed socket sets are not held back so.
+  await server.kill();
+  server = await Server.start(server.port);
+  await bo.sees("ana", "online");
+  assert.ok(!(await bo.states("ana")).includes("offline"));
 });
 
 test("a frozen tab stays online; thawed, it is stale until it knows better, and calls nobody what they are not", async () => {

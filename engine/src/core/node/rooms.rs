@@ -1,6 +1,6 @@
 //! Rooms: who may join, who is in, and who looks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use greendot_protocol::limits::{ROOM_BYTES, ROOMS};
@@ -28,6 +28,7 @@ struct Wish {
 #[derive(Debug, Default)]
 pub(super) struct Wishes {
     waiting: BTreeMap<u64, Wish>,
+    by_conn: BTreeMap<ConnId, BTreeSet<u64>>,
     next: u64,
 }
 
@@ -42,11 +43,40 @@ impl Wishes {
     }
 
     fn of(&self, conn: ConnId) -> usize {
-        self.waiting.values().filter(|it| it.conn == conn).count()
+        self.by_conn.get(&conn).map_or(0, BTreeSet::len)
+    }
+
+    fn add(&mut self, wish: Wish) -> u64 {
+        self.next += 1;
+        self.by_conn.entry(wish.conn).or_default().insert(self.next);
+        self.waiting.insert(self.next, wish);
+        self.next
+    }
+
+    fn take(&mut self, ask: u64) -> Option<Wish> {
+        let wish = self.waiting.remove(&ask)?;
+        if let Some(asks) = self.by_conn.get_mut(&wish.conn) {
+            asks.remove(&ask);
+            if asks.is_empty() {
+                self.by_conn.remove(&wish.conn);
+            }
+        }
+        Some(wish)
+    }
+
+    /// The connection takes back its wishes for the room of this number; none: all of them.
+    fn take_back(&mut self, conn: ConnId, number: Option<u32>) {
+        let Some(asks) = self.by_conn.get(&conn) else { return };
+        for ask in asks.iter().copied().collect::<Vec<_>>() {
+            let is_meant = |it: &Wish| number.is_none_or(|number| it.number == number);
+            if self.waiting.get(&ask).is_some_and(is_meant) {
+                self.take(ask);
+            }
+        }
     }
 
     pub(super) fn forget(&mut self, conn: ConnId) {
-        self.waiting.retain(|_, it| it.conn != conn);
+        self.take_back(conn, None);
     }
 }
 
@@ -79,16 +109,14 @@ impl Node {
             self.complain(now, conn, ErrorCode::TooManyRooms, number, text);
             return;
         }
-        self.wishes.next += 1;
-        let ask = self.wishes.next;
         let until = now + DEADLINE;
-        self.wishes.waiting.insert(ask, Wish { conn, number, room: Arc::clone(&room), until });
+        let ask = self.wishes.add(Wish { conn, number, room: Arc::clone(&room), until });
         self.outputs.push_back(Output::MayJoin { ask, user: name, room });
     }
 
     /// The application's answer to [`Output::MayJoin`].
     pub fn handle_may_join(&mut self, now: Time, ask: u64, may: bool) {
-        let Some(Wish { conn, number, room, .. }) = self.wishes.waiting.remove(&ask) else {
+        let Some(Wish { conn, number, room, .. }) = self.wishes.take(ask) else {
             return;
         };
         if may {
@@ -140,7 +168,7 @@ impl Node {
     }
 
     pub(super) fn on_leave(&mut self, now: Time, conn: ConnId, number: u32) {
-        self.wishes.waiting.retain(|_, it| (it.conn, it.number) != (conn, number));
+        self.wishes.take_back(conn, Some(number));
         let Some(viewer) = self.viewer_of(conn) else { return };
         let Some(room) = self.watches.room_of(viewer, number) else { return };
         self.watches.rise(viewer, number);

@@ -1,258 +1,11 @@
-//! The steps of a script.
+//! Reading a step.
 
-use greendot_protocol::{Mode, State};
+use greendot_protocol::State;
 
-use super::fields::{Fields, nearest, state, whole};
-use super::json::{Json, JsonKind};
-use super::{FileError, Kind};
-
-/// A step.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// When, in ms.
-    pub at: u64,
-    /// The line.
-    pub line: usize,
-    /// What happens.
-    pub verb: Verb,
-}
-
-/// What an app's callback does with what it is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Callback {
-    /// It only looks.
-    Look,
-    /// It writes over all it is given.
-    Spoil,
-    /// It throws the first time.
-    ThrowOnce,
-}
-
-/// What an app calls inside a link callback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinkAction {
-    /// `connect()`.
-    Connect,
-    /// `disconnect()`.
-    Disconnect,
-}
-
-/// A frame fed to a client core.
-#[derive(Clone, Debug)]
-pub struct FrameStep {
-    /// Whether it is a snapshot of all that is watched, or events.
-    pub snapshot: bool,
-    /// Its epoch.
-    pub epoch: u32,
-    /// (user, state, version).
-    pub entries: Vec<(String, State, u32)>,
-}
-
-/// What happens in a step; the words are the format's.
-#[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the format documents its verbs and keys")]
-pub enum Verb {
-    Watch {
-        watcher: String,
-        users: Vec<String>,
-        node: Option<String>,
-        token_until: Option<u64>,
-    },
-    Unwatch {
-        watcher: String,
-        users: Vec<String>,
-    },
-    Hangup {
-        watcher: String,
-    },
-    Ask {
-        watcher: String,
-        users: Vec<String>,
-        name: String,
-        since: Option<String>,
-        repeat: u64,
-        every: u64,
-    },
-    Stall {
-        watcher: String,
-        stalled: bool,
-    },
-    Renew {
-        watcher: String,
-    },
-    Connect {
-        user: String,
-        session: String,
-        conn: String,
-        node: Option<String>,
-        passive: bool,
-        idle: bool,
-        beats: bool,
-        fails: bool,
-    },
-    Beat {
-        conn: String,
-    },
-    Idle {
-        conn: String,
-        idle: bool,
-    },
-    Note {
-        user: String,
-        note: String,
-    },
-    Mode {
-        user: String,
-        mode: Mode,
-    },
-    Bye {
-        conn: String,
-    },
-    Closing {
-        conn: String,
-    },
-    Drop {
-        conn: String,
-    },
-    Vanish {
-        conn: String,
-    },
-    Mute {
-        conn: String,
-        until: u64,
-    },
-    Revoke {
-        user: String,
-    },
-    Block {
-        user: String,
-        viewer: String,
-        blocked: bool,
-    },
-    Kill {
-        node: String,
-    },
-    Start {
-        node: String,
-        empty: bool,
-    },
-    Pause {
-        node: String,
-        paused: bool,
-    },
-    Drain {
-        node: String,
-    },
-    Cut {
-        node: String,
-        cut: bool,
-    },
-    Store {
-        up: bool,
-    },
-    Skew {
-        who: String,
-        by: i64,
-    },
-    LoseAnswers {
-        client: String,
-        until: u64,
-    },
-    List {
-        watcher: String,
-        name: String,
-    },
-    Hold {
-        node: String,
-        until: u64,
-    },
-    Room {
-        who: String,
-        room: String,
-        join: bool,
-    },
-    AppWatch {
-        client: String,
-        users: Vec<String>,
-        part: String,
-        callback: Callback,
-    },
-    AppUnwatch {
-        client: String,
-        users: Vec<String>,
-        part: String,
-    },
-    AppConnect {
-        client: String,
-    },
-    AppDisconnect {
-        client: String,
-    },
-    On {
-        client: String,
-        state: String,
-        nth: u64,
-        actions: Vec<LinkAction>,
-    },
-    Open {
-        client: String,
-        nodes: Vec<String>,
-        idle_after: Option<u64>,
-        stored: Option<String>,
-        twin_of: Option<String>,
-    },
-    SignOut {
-        client: String,
-    },
-    LeavePage {
-        client: String,
-    },
-    BeforeUnload {
-        client: String,
-    },
-    Input {
-        client: String,
-        per_second: f64,
-        until: u64,
-    },
-    Hidden {
-        client: String,
-        hidden: bool,
-    },
-    Frozen {
-        client: String,
-        frozen: bool,
-    },
-    Asleep {
-        client: String,
-        asleep: bool,
-    },
-    Cached {
-        client: String,
-        cached: bool,
-    },
-    Online {
-        client: String,
-        online: bool,
-    },
-    Blackhole {
-        client: String,
-    },
-    Clear {
-        client: String,
-    },
-    Reset {
-        client: String,
-        server_sees: u64,
-    },
-    Refuse {
-        node: String,
-        until: u64,
-    },
-    Frame(FrameStep),
-    Lost,
-    Back,
-}
+use super::super::fields::{Fields, nearest, state, whole};
+use super::super::json::{Json, JsonKind};
+use super::super::{FileError, Kind};
+use super::{Callback, FrameStep, LINKS, LinkAction, Step, Verb};
 
 const ENGINE: u8 = 1;
 const WORLD: u8 = 2;
@@ -325,13 +78,9 @@ const VERBS: &[(&str, u8)] = &[
     ("back", SDK),
 ];
 
-/// The states a link can be in, as the app is told.
-pub(super) const LINKS: [(&str, ()); 5] =
-    [("connecting", ()), ("live", ()), ("waiting", ()), ("stopped", ()), ("closed", ())];
-
 impl Step {
     /// Reads the `index`th of `count` copies of a step.
-    pub(super) fn parse(
+    pub(in crate::file) fn parse(
         json: &Json,
         kind: Kind,
         index: usize,
@@ -582,7 +331,7 @@ impl Verb {
             .need_list("do")?
             .iter()
             .map(|json| {
-                super::fields::choice(
+                super::super::fields::choice(
                     json,
                     "do",
                     &[

@@ -1,0 +1,180 @@
+//! The values in an expectation.
+
+use greendot_protocol::State;
+
+use super::super::FileError;
+use super::super::fields::{Fields, span, state, whole};
+use super::super::json::{Json, JsonKind};
+use super::super::step::LINKS;
+use super::{Count, ShownState, Window};
+
+/// `t`: from `t` to `t + slack`; `[from, to]`: as it says.
+pub(super) fn window(json: &Json, key: &str, slack: u64) -> Result<Window, FileError> {
+    let (from, to) = span(json, key)?;
+    Ok(Window { from, to: to.unwrap_or(from + slack) })
+}
+
+/// `t`: within `exact` of it; `[from, to]`: as it says.
+pub(super) fn around(json: &Json, key: &str, exact: u64) -> Result<Window, FileError> {
+    let (from, to) = span(json, key)?;
+    Ok(match to {
+        Some(to) => Window { from, to },
+        None => Window { from: from.saturating_sub(exact), to: from + exact },
+    })
+}
+
+pub(super) fn between(fields: &mut Fields<'_>) -> Result<Window, FileError> {
+    match fields.take("between") {
+        None => Ok(Window::ALL),
+        Some(json) => match span(&json, "between")? {
+            (from, Some(to)) => Ok(Window { from, to }),
+            _ => Err(FileError { line: json.line, text: "`between` is [from, to]".into() }),
+        },
+    }
+}
+
+/// `3`, `[1, 4]` or `{"at_most": 3}`.
+pub(super) fn count(json: &Json, key: &str) -> Result<Count, FileError> {
+    match &json.kind {
+        JsonKind::List(items) => match &items[..] {
+            [least, most] => Ok(Count { least: whole(least, key)?, most: whole(most, key)? }),
+            _ => Err(FileError {
+                line: json.line,
+                text: format!("`{key}` is a number or [least, most]"),
+            }),
+        },
+        JsonKind::Map(_) => {
+            let mut fields = Fields::of(json, "a count")?;
+            let count = limits(&mut fields)?.ok_or_else(|| FileError {
+                line: json.line,
+                text: format!("`{key}` needs `at_most` or `at_least`"),
+            })?;
+            fields.finish()?;
+            Ok(count)
+        }
+        _ => {
+            let exact = whole(json, key)?;
+            Ok(Count { least: exact, most: exact })
+        }
+    }
+}
+
+pub(super) fn limits(fields: &mut Fields<'_>) -> Result<Option<Count>, FileError> {
+    let least = fields.whole("at_least")?;
+    let most = fields.whole("at_most")?;
+    Ok((least.is_some() || most.is_some())
+        .then(|| Count { least: least.unwrap_or(0), most: most.unwrap_or(u64::MAX) }))
+}
+
+pub(super) fn need_count(fields: &mut Fields<'_>) -> Result<Count, FileError> {
+    let line = fields.line();
+    if let Some(json) = fields.take("count") {
+        return count(&json, "count");
+    }
+    limits(fields)?.ok_or_else(|| FileError {
+        line,
+        text: "how many? `count`, `at_most` or `at_least`".into(),
+    })
+}
+
+pub(super) fn event(json: &Json, slack: u64) -> Result<(State, Option<u64>, Window), FileError> {
+    let shape = || FileError { line: json.line, text: "an event is [state, version, time]".into() };
+    let JsonKind::List(items) = &json.kind else { return Err(shape()) };
+    let [what, version, at] = &items[..] else { return Err(shape()) };
+    let version = match version.kind {
+        JsonKind::Null => None,
+        _ => Some(whole(version, "version")?),
+    };
+    Ok((state(what, "state")?, version, window(at, "time", slack)?))
+}
+
+pub(super) fn ask_part(json: &Json) -> Result<(String, Option<String>), FileError> {
+    let shape = || FileError {
+        line: json.line,
+        text: "`ask_same` lists names of asks, or [ask, user]".into(),
+    };
+    match &json.kind {
+        JsonKind::Text(ask) => Ok((ask.clone(), None)),
+        JsonKind::List(items) => match &items[..] {
+            [Json { kind: JsonKind::Text(ask), .. }, Json { kind: JsonKind::Text(user), .. }] => {
+                Ok((ask.clone(), Some(user.clone())))
+            }
+            _ => Err(shape()),
+        },
+        _ => Err(shape()),
+    }
+}
+
+pub(super) fn generations(
+    fields: &mut Fields<'_>,
+) -> Result<Option<Vec<(String, u64)>>, FileError> {
+    let Some(json) = fields.take("generations") else { return Ok(None) };
+    let JsonKind::Map(members) = &json.kind else {
+        return Err(FileError {
+            line: json.line,
+            text: "`generations` is an object: session to rank".into(),
+        });
+    };
+    members
+        .iter()
+        .map(|it| Ok((it.key.clone(), whole(&it.value, "generations")?)))
+        .collect::<Result<_, FileError>>()
+        .map(Some)
+}
+
+pub(super) fn view_users(json: &Json) -> Result<Vec<(String, State, Option<u64>)>, FileError> {
+    let JsonKind::Map(members) = &json.kind else {
+        return Err(FileError {
+            line: json.line,
+            text: "`users` is an object: user to state, or to [state, version]".into(),
+        });
+    };
+    members
+        .iter()
+        .map(|member| match &member.value.kind {
+            JsonKind::List(items) => match &items[..] {
+                [what, version] => Ok((
+                    member.key.clone(),
+                    state(what, "users")?,
+                    Some(whole(version, "version")?),
+                )),
+                _ => Err(FileError {
+                    line: member.line,
+                    text: "a user's view is a state or [state, version]".into(),
+                }),
+            },
+            _ => Ok((member.key.clone(), state(&member.value, "users")?, None)),
+        })
+        .collect()
+}
+
+pub(super) fn shown(json: &Json) -> Result<ShownState, FileError> {
+    match &json.kind {
+        JsonKind::List(items) => match &items[..] {
+            [what, from, to] => {
+                let from = span(from, "from")?.0;
+                let to = span(to, "to")?.0;
+                Ok((state(what, "states")?, Some(Window { from, to })))
+            }
+            _ => Err(FileError {
+                line: json.line,
+                text: "a shown state is a state or [state, from, to]".into(),
+            }),
+        },
+        _ => Ok((state(json, "states")?, None)),
+    }
+}
+
+pub(super) fn link_name(json: &Json) -> Result<String, FileError> {
+    let known = LINKS.map(|(name, ())| (name, name));
+    super::super::fields::choice(json, "is", &known).map(str::to_owned)
+}
+
+/// An object of users and their states.
+pub(super) fn user_states(json: &Json, key: &str) -> Result<Vec<(String, State)>, FileError> {
+    let JsonKind::Map(members) = &json.kind else {
+        let text = format!("`{key}` is an object: user to state");
+        return Err(FileError { line: json.line, text });
+    };
+    members.iter().map(|it| Ok((it.key.clone(), state(&it.value, key)?))).collect()
+}
