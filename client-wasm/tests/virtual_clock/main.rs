@@ -4,6 +4,7 @@
 
 mod beats;
 mod chaos;
+mod last_writer;
 mod link;
 mod pages;
 mod rig;
