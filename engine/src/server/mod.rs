@@ -26,6 +26,7 @@ mod audience;
 mod auth;
 mod beacon;
 mod builder;
+mod check;
 mod clock;
 mod connection;
 mod driver;
