@@ -59,12 +59,32 @@ mod tests {
     }
 
     #[test]
-    fn first_waits_are_spread_over_the_whole_3_s() {
-        let mut tenths = [0u32; 30];
-        for seed in 0..30_000 {
-            let wait = Backoff::default().next(&mut Rng::new(seed)).as_millis();
-            tenths[(wait / 100).min(29) as usize] += 1;
+    fn the_waits_before_each_dial_are_spread_over_all_that_is_allowed() {
+        // Full jitter is even over 0 to the longest. Of 20,000 draws a quarter's count strays from 5,000 by 61 (one standard
+        // deviation) and their mean from the middle by 0.2 % of the range; five of each are allowed.
+        for dials in [0, 1, 2, 3, 4, 9] {
+            let most = longest(dials).as_millis();
+            let (mut quarters, mut sum) = ([0u32; 4], 0);
+            for seed in 0..20_000 {
+                let wait = Backoff { dials }.next(&mut Rng::new(seed)).as_millis();
+                quarters[(wait * 4 / (most + 1)) as usize] += 1;
+                sum += wait;
+            }
+            assert!(quarters.iter().all(|it| it.abs_diff(5_000) < 306), "{dials}: {quarters:?}");
+            assert!((sum / 20_000).abs_diff(most / 2) <= most / 98, "{dials}: {sum}");
         }
-        assert!(tenths.iter().all(|count| (850..1150).contains(count)), "{tenths:?}");
+    }
+
+    #[test]
+    fn the_waits_of_one_client_say_nothing_of_each_other() {
+        // All the waits of one loss are drawn from one seed: a long first one must not mean a long second one.
+        let mut both_long = 0;
+        for seed in 0..20_000 {
+            let (mut rng, mut backoff) = (Rng::new(seed), Backoff::default());
+            let long =
+                (0..2).all(|n| backoff.next(&mut rng).as_millis() * 2 > longest(n).as_millis());
+            both_long += u32::from(long);
+        }
+        assert!(both_long.abs_diff(5_000) < 306, "{both_long}");
     }
 }

@@ -4,9 +4,11 @@
 
 mod beats;
 mod chaos;
+mod last_writer;
 mod link;
 mod pages;
 mod rig;
 mod scenarios;
+mod tokens;
 mod view;
 mod watches;

@@ -83,7 +83,91 @@ impl<T> Wheel<T> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::Strategy;
+    use proptest::{collection, prop_assert, prop_assert_eq, proptest};
+
     use super::*;
+
+    /// What the owner of a wheel does next.
+    #[derive(Clone, Debug)]
+    enum Deed {
+        /// Wants something so many ticks from now; 0: it is due already.
+        Arm(u64),
+        /// So many ticks later takes what is due. Each entry that came up in its time and has turns left is wanted again,
+        /// so many ticks on.
+        Sweep { later: u64, again: u64 },
+    }
+
+    fn deeds() -> impl Strategy<Value = Deed> {
+        let reach = BUCKETS as u64;
+        let far = || proptest::prop_oneof![6 => 0..40u64, 2 => 900..1_200u64, 1 => 0..20 * reach];
+        proptest::prop_oneof![
+            3 => far().prop_map(Deed::Arm),
+            2 => (proptest::prop_oneof![9 => 0..60u64, 1 => 0..9 * reach], far())
+                .prop_map(|(later, again)| Deed::Sweep { later, again }),
+        ]
+    }
+
+    proptest! {
+        /// The measure is a sorted list: at each sweep comes up, in the order of ticks, exactly what is due, early looks at
+        /// what lies too far ahead left aside.
+        #[test]
+        fn a_sweep_brings_up_what_a_sorted_list_would(script in collection::vec(deeds(), 1..80)) {
+            let mut wheel = Wheel::new();
+            // When each entry is wanted: (tick, number, turns left).
+            let mut list: Vec<(u64, usize, u32)> = Vec::new();
+            // By number: the tick at which the wheel said that it would come up.
+            let mut promised: Vec<u64> = Vec::new();
+            let mut tick = 0;
+            for deed in script {
+                let (later, again) = match deed {
+                    Deed::Arm(ahead) => {
+                        let number = promised.len();
+                        let at = wheel.arm(tick + ahead, number);
+                        prop_assert!(tick < at && at <= (tick + ahead).max(tick + 1));
+                        promised.push(at);
+                        list.push((tick + ahead, number, 2));
+                        continue;
+                    }
+                    Deed::Sweep { later, again } => (later, again),
+                };
+                let before = tick;
+                tick += later;
+                list.sort_unstable();
+                // What was wanted in the past waits for the next tick.
+                let is_due = |it: &(u64, usize, u32)| it.0.max(before + 1) <= tick;
+                let due: Vec<_> = list.extract_if(.., |it| later > 0 && is_due(it)).collect();
+                let (mut up, mut last, mut looks) = (Vec::new(), 0, 0);
+                while let Some((at, number)) = wheel.pop(tick) {
+                    prop_assert!(last <= at && at <= tick, "out of order");
+                    prop_assert_eq!(at, promised[number]);
+                    last = at;
+                    looks += 1;
+                    if let Some(&(wanted, ..)) = list.iter().find(|it| it.1 == number) {
+                        // An early look, or one at what came up before in this very sweep.
+                        promised[number] = wheel.arm(wanted, number);
+                        prop_assert!(promised[number] > at, "it would come up without end");
+                        continue;
+                    }
+                    let turns = due.iter().find(|it| it.1 == number).map(|it| it.2);
+                    prop_assert!(turns.is_some(), "{number} has been up already");
+                    let turns = turns.unwrap_or(0);
+                    up.push(number);
+                    if turns > 0 {
+                        promised[number] = wheel.arm(tick + again, number);
+                        list.push((tick + again, number, turns - 1));
+                    }
+                }
+                let turns = later / BUCKETS as u64 + 2;
+                prop_assert!(looks <= turns * (due.len() + list.len()) as u64, "{looks} looks");
+                let mut expected: Vec<usize> = due.iter().map(|it| it.1).collect();
+                expected.sort_unstable();
+                up.sort_unstable();
+                prop_assert_eq!(up, expected);
+                prop_assert_eq!(wheel.len(), list.len());
+            }
+        }
+    }
 
     #[test]
     fn entries_come_up_at_their_tick_and_not_before() {

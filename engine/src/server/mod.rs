@@ -26,6 +26,7 @@ mod audience;
 mod auth;
 mod beacon;
 mod builder;
+mod check;
 mod clock;
 mod connection;
 mod driver;
@@ -33,6 +34,8 @@ mod encoding;
 mod fanout;
 mod handshake;
 mod hello;
+#[cfg(feature = "jwt")]
+mod jwt;
 mod limits;
 mod line;
 mod presence;
@@ -52,6 +55,8 @@ pub use greendot_protocol::{Mode, Span, State};
 pub use audience::{Audience, Contacts, Nobody, Pair};
 pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token};
 pub use builder::{BuildError, Builder};
+#[cfg(feature = "jwt")]
+pub use jwt::{JwtAuth, KeysError};
 pub use limits::Limits;
 pub use presence::{NoteTooLong, Presence, Session, Status};
 pub use transitions::{Missed, Transitions};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use greendot_engine::core::Start;
-use greendot_engine::protocol::{CloseCode, State};
+use greendot_engine::protocol::{ClientFrame, CloseCode, ErrorCode, Span, State};
 use greendot_engine::server::{
     AuthError, Authenticate, Builder, Identity, Limits, Presence, Token,
 };
@@ -131,4 +131,70 @@ async fn a_revoked_user_is_put_out_and_kept_out_until_reinstated() {
     let mut again = server.open().await;
     again.hello("bo", "1").await;
     assert!(matches!(again.hear().await, Heard::Welcome(_)));
+}
+
+/// Tokens of the form "user millis"; those of "slow" are checked once the gate opens.
+fn lasting(gate: Arc<Notify>) -> impl Authenticate {
+    move |token: Token| {
+        let gate = Arc::clone(&gate);
+        async move {
+            let (user, time) = token.as_str().split_once(' ').ok_or(AuthError::BadToken)?;
+            if time == "slow" {
+                gate.notified().await;
+                return Ok(Identity::new(user));
+            }
+            let millis = time.parse().map_err(|_| AuthError::BadToken)?;
+            Ok(Identity::new(user).valid_for(Duration::from_millis(millis)))
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fresh_token_is_taken_on_the_open_connection() {
+    let server = Server::start(with(lasting(Arc::default()))).await;
+    let mut bo = server.open().await;
+    bo.hello("bo 1000", "1").await;
+    match bo.hear().await {
+        Heard::Welcome(it) => assert!(it.token > Span::ZERO && it.token <= Span::from_secs(1)),
+        other => panic!("{other:?}"),
+    }
+    bo.send(&ClientFrame::Token("forged")).await;
+    match bo.hear().await {
+        Heard::Error(ErrorCode::TokenRefused, 0, text) => assert!(text.contains("stays in force")),
+        other => panic!("{other:?}"),
+    }
+    bo.send(&ClientFrame::Token("bo 500000")).await;
+    match bo.hear().await {
+        Heard::Token(lasts) => assert!(lasts > Span::from_secs(400), "{lasts:?}"),
+        other => panic!("{other:?}"),
+    }
+    // The one that ends soon was bo's first; another connection shows that it has passed.
+    let mut other = server.connect("other 1000", "1").await;
+    other.hear_close(CloseCode::TokenExpired).await;
+    bo.beat(1).await;
+}
+
+#[tokio::test]
+async fn a_slow_check_of_a_fresh_token_holds_up_nothing_and_a_later_token_takes_its_place() {
+    let gate = Arc::<Notify>::default();
+    let server = Server::start(with(lasting(Arc::clone(&gate)))).await;
+    let mut bo = server.connect("bo 500000", "1").await;
+    bo.send(&ClientFrame::Token("bo slow")).await;
+    bo.beat(1).await;
+    assert_eq!(bo.watch(&["ana"]).await, []);
+    gate.notify_one();
+    assert_eq!(bo.hear().await, Heard::Token(Span::ZERO));
+    bo.send(&ClientFrame::Token("bo slow")).await;
+    bo.send(&ClientFrame::Token("eve 1000")).await;
+    bo.hear_close(CloseCode::NotAllowed).await;
+}
+
+#[tokio::test]
+async fn who_hands_in_token_after_token_is_closed() {
+    let server = Server::start(with(lasting(Arc::default()))).await;
+    let mut bo = server.connect("bo 500000", "1").await;
+    for _ in 0..25 {
+        bo.send(&ClientFrame::Token("bo slow")).await;
+    }
+    bo.hear_close(CloseCode::TooFast).await;
 }

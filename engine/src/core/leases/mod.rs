@@ -4,6 +4,8 @@
 //! life is then one bounds check, one look at the stamp and one store into the lease; the wheel is not touched (it re-arms
 //! lazily). What is said about an earlier connect finds another stamp. The leases know no user and no state.
 
+#[cfg(test)]
+mod laws;
 mod lease;
 mod waiting;
 
