@@ -38,6 +38,7 @@ mod hello;
 mod jwt;
 mod limits;
 mod line;
+mod origin;
 mod presence;
 mod socket;
 mod transitions;
@@ -53,7 +54,7 @@ pub use crate::core::{
 pub use greendot_protocol::{Mode, Span, State};
 
 pub use audience::{Audience, Contacts, Nobody, Pair};
-pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token};
+pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token, WithHeaders};
 pub use builder::{BuildError, Builder};
 #[cfg(feature = "jwt")]
 pub use jwt::{JwtAuth, KeysError};

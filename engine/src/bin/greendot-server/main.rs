@@ -12,7 +12,7 @@ use axum::Router;
 use axum::http::Uri;
 use axum::routing::get;
 use clap::Parser;
-use greendot_engine::server::{Builder, DevAuth, JwtAuth, KeysError, Presence, no_delay};
+use greendot_engine::server::{DevAuth, JwtAuth, KeysError, Presence, no_delay};
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
@@ -51,9 +51,22 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     let settings = options.settings();
     let builder = match signed_tokens(options).await? {
         Some(auth) => Presence::builder(auth),
-        None => dev(),
+        None => Presence::builder(DevAuth),
     };
-    let presence = builder.settings(settings).limits(options.limits()).build()?;
+    let presence = builder
+        .settings(settings)
+        .limits(options.limits())
+        .allow_origins(&options.allow_origin)
+        .build()?;
+    if options.dev {
+        warn!(
+            "--dev: any client is whoever it says it is, no token is checked. For your own \
+             machine only, never for people's data"
+        );
+    }
+    if !options.dev && options.jwt_audience.is_empty() {
+        info!("tokens that name an audience (`aud`) are refused: give it with --jwt-audience");
+    }
     if let Some(doubt) = settings.doubt() {
         warn!("{doubt} (--warmup)");
     }
@@ -98,9 +111,6 @@ async fn signed_tokens(options: &Options) -> Result<Option<JwtAuth>, Box<dyn Err
     if let Some(leeway) = options.jwt_leeway {
         auth = auth.leeway(Duration::from_millis(leeway.as_millis()));
     }
-    if options.jwt_audience.is_empty() {
-        info!("tokens that name an audience (`aud`) are refused: give it with --jwt-audience");
-    }
     Ok(Some(auth))
 }
 
@@ -123,14 +133,6 @@ async fn keys(options: &Options) -> Result<Option<JwtAuth>, KeysError> {
         }
         _ => JwtAuth::key_set_file(set).map(Some),
     }
-}
-
-fn dev() -> Builder {
-    warn!(
-        "--dev: any client is whoever it says it is, no token is checked. For your own machine \
-         only, never for people's data"
-    );
-    Presence::builder(DevAuth)
 }
 
 /// Waits to be asked, tells the clients, and gives the last answers under way a moment.

@@ -40,6 +40,9 @@ pub(crate) struct Options {
     /// How far the clocks of signer and server may be apart [default: 10].
     #[arg(long, value_name = "SECONDS", requires = "keys", value_parser = span)]
     pub(crate) jwt_leeway: Option<Span>,
+    /// Only let pages of this origin connect: scheme, host, port; may be given several times.
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
     /// What to log: error, warn, info, debug, trace or off.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub(crate) log: LevelFilter,
