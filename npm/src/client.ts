@@ -239,7 +239,7 @@ export class Client implements Presence {
       if (typeof token !== "string") throw new TypeError(`it gave ${token === null ? "null" : typeof token}, no string`);
       engine?.token(dial, token);
     } catch (error) {
-      const next = "It is asked again at the next dial.";
+      const next = "It is asked again by itself.";
       this.#fail(wrapped(error, "token_failed", "there is no token", "the token function", next));
       this.#refusalTold = isNotAllowed(error);
       engine?.tokenFailed(dial, this.#refusalTold);

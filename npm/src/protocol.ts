@@ -40,6 +40,7 @@ export const ERROR_CODES = {
   5: "bad_room",
   6: "too_many_rooms",
   7: "not_allowed",
+  8: "token_refused",
   255: "other",
 } as const;
 export type ErrorName = (typeof ERROR_CODES)[keyof typeof ERROR_CODES];
@@ -56,6 +57,7 @@ export type ClientFrame =
   | { type: "active" }
   | { type: "closing" }
   | { type: "bye" }
+  | { type: "token" } & FreshToken
   | { type: "join" } & Join
   | { type: "leave" } & Leave
   | { type: "own" } & Own
@@ -133,6 +135,12 @@ export type Note = {
   note: string;
 };
 
+/** A fresh token, before the one that the connection rests on ends. */
+export type FreshToken = {
+  /** What the application checks; of the same user. */
+  token: string;
+};
+
 /** My session goes into a room, and I want to be told who is there. */
 export type Join = {
   /** The number that will stand for the room on this connection. */
@@ -169,6 +177,7 @@ export type ServerFrame =
   | { type: "error" } & Failure
   | { type: "stale" } & Stale
   | { type: "close" } & Close
+  | { type: "token" } & TokenLife
   | { type: "room" } & Room
   | { type: "room_events" } & RoomEvents
   | { type: "crowd" } & Crowd
@@ -196,6 +205,8 @@ export type Welcome = {
   ticket?: string;
   /** Whether the node's word may be old; absent if not. */
   stale?: boolean;
+  /** How long the token lasts from now on; absent if it does not end. */
+  token_ms?: number;
 };
 
 /** The answer to a beat. */
@@ -268,6 +279,12 @@ export type Close = {
   code: CloseName;
   /** Come back no sooner than after this time; 0: as the client likes. */
   retry_after_ms: number;
+};
+
+/** The fresh token was taken. */
+export type TokenLife = {
+  /** How long it lasts; 0: it does not end. */
+  lasts_ms: number;
 };
 
 /** Who is in a room, whole: as far as this client may see, each user once. */

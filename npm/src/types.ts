@@ -115,8 +115,8 @@ export interface Options {
   /** In place of `url`: several nodes, tried in turn when one fails. */
   readonly urls?: readonly (string | URL)[];
   /**
-   * Who this user is, as your backend can check it. Asked anew for every dial, so it may expire. If it throws, that is
-   * retried like any failure; throw `NotAllowed` to stop for good.
+   * Who this user is, as your backend can check it. Asked anew for every dial, and before the token of an open
+   * connection ends, so it may expire. If it throws, that is retried like any failure; throw `NotAllowed` to stop for good.
    */
   readonly token: () => string | Promise<string>;
   /**

@@ -66,6 +66,8 @@ export function readClient(bytes: Uint8Array): ClientFrame | null {
       return { type: "closing" };
     case 10:
       return { type: "bye" };
+    case 11:
+      return { type: "token", token: from.text() };
     case 12:
       return { type: "join", number: from.number(), room: from.text() };
     case 13:
@@ -104,6 +106,8 @@ export function readServer(bytes: Uint8Array): ServerFrame | null {
       const retry_after_ms = from.number(64n);
       return code === undefined ? null : { type: "close", code, retry_after_ms };
     }
+    case 9:
+      return { type: "token", lasts_ms: from.number(64n) };
     case 10:
       return { type: "room", number: from.number(), members: members(from) };
     case 11:
@@ -151,6 +155,7 @@ function welcome(from: Reader): ServerFrame {
     revision: from.number(),
     ticket: from.text() || undefined,
     stale: stale || undefined,
+    token_ms: (from.ended() ? 0 : from.number(64n)) || undefined,
   }) as ServerFrame;
 }
 
@@ -212,6 +217,11 @@ class Reader {
 
   constructor(all: Uint8Array) {
     this.#all = all;
+  }
+
+  /** Whether the frame ends here. */
+  ended(): boolean {
+    return this.#at >= this.#all.length;
   }
 
   byte(): number {

@@ -38,6 +38,9 @@ pub enum ClientFrame<'a> {
     Closing,
     /// A clean goodbye: the session ends at once.
     Bye,
+    /// A fresh token, before the one that the connection rests on ends. Answered by how long it
+    /// lasts, or by an error: then the old one stays in force.
+    Token(&'a str),
     /// My session goes into a room, and I want to be told who is there. Joining a room again is no
     /// error: it is told anew, under the number given last.
     Join {
@@ -163,6 +166,11 @@ pub enum ServerFrame<'a> {
         /// Come back no sooner than after this time; zero: as the client likes.
         retry_after: Span,
     },
+    /// The fresh token was taken.
+    Token {
+        /// How long it lasts; zero: it does not end.
+        lasts: Span,
+    },
     /// Who is in a room, whole: as far as this client may see, each user once.
     Room {
         /// The client's number for the room.
@@ -241,6 +249,9 @@ pub struct Welcome<'a> {
     pub ticket: &'a str,
     /// Whether the node's word may be old (rule 12 b).
     pub stale: bool,
+    /// How long the token lasts from now on; zero: it does not end. Before that the client hands in
+    /// a fresh one.
+    pub token: Span,
 }
 
 /// One user in a snapshot or in events.
@@ -279,13 +290,15 @@ pub enum ErrorCode {
     TooManyRooms = 6,
     /// The application does not let this user into the room.
     NotAllowed = 7,
+    /// A fresh token was not taken; the old one stays in force.
+    TokenRefused = 8,
     /// An error of a newer server, unknown to this version.
     Other = 255,
 }
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::BadUser,
         Self::TooManyWatches,
         Self::NoteTooLong,
@@ -293,6 +306,7 @@ impl ErrorCode {
         Self::BadRoom,
         Self::TooManyRooms,
         Self::NotAllowed,
+        Self::TokenRefused,
         Self::Other,
     ];
 
@@ -306,6 +320,7 @@ impl ErrorCode {
             5 => Self::BadRoom,
             6 => Self::TooManyRooms,
             7 => Self::NotAllowed,
+            8 => Self::TokenRefused,
             _ => Self::Other,
         }
     }
@@ -320,6 +335,7 @@ impl ErrorCode {
             Self::BadRoom => "bad_room",
             Self::TooManyRooms => "too_many_rooms",
             Self::NotAllowed => "not_allowed",
+            Self::TokenRefused => "token_refused",
             Self::Other => "other",
         }
     }

@@ -60,6 +60,7 @@ kinds! {
     Active = 8, "active";
     Closing = 9, "closing";
     Bye = 10, "bye";
+    Token = 11, "token";
     Join = 12, "join";
     Leave = 13, "leave";
     Own = 14, "own";
@@ -77,6 +78,7 @@ kinds! {
     Error = 6, "error";
     Stale = 7, "stale";
     Close = 8, "close";
+    Token = 9, "token";
     Room = 10, "room";
     RoomEvents = 11, "room_events";
     Crowd = 12, "crowd";

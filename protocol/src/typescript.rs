@@ -27,6 +27,7 @@ pub fn module() -> String {
     module.declare::<client::Unwatch>();
     module.declare::<client::ModeWish>();
     module.declare::<client::Note<'_>>();
+    module.declare::<client::Token<'_>>();
     module.declare::<client::Join<'_>>();
     module.declare::<client::Leave>();
     module.declare::<client::Own>();
@@ -42,6 +43,7 @@ pub fn module() -> String {
     module.declare::<server::Failure<'_>>();
     module.declare::<server::Stale>();
     module.declare::<server::Close<'_>>();
+    module.declare::<server::TokenLife>();
     module.declare::<server::Room<'_>>();
     module.declare::<server::RoomEvents<'_>>();
     module.declare::<server::Crowd<'_>>();

@@ -21,12 +21,14 @@ pub enum Reason {
     Idle,
     /// Cut off for so long that nobody can say any more how anyone is.
     Unknown,
+    /// The token of the open connection ends before long: a fresh one is to be had.
+    Token,
 }
 
-use Reason::{Answer, Attempt, Beat, Flush, Idle, Retry, Unknown, Unwatch};
+use Reason::{Answer, Attempt, Beat, Flush, Idle, Retry, Token, Unknown, Unwatch};
 
 impl Reason {
-    const ALL: [Self; 8] = [Flush, Unwatch, Attempt, Retry, Beat, Answer, Idle, Unknown];
+    const ALL: [Self; 9] = [Flush, Unwatch, Attempt, Retry, Beat, Answer, Idle, Unknown, Token];
 }
 
 /// One deadline at most for each reason.

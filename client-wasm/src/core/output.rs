@@ -52,7 +52,8 @@ pub enum Output {
     /// [`Client::handle_token`]: super::Client::handle_token
     /// [`Client::handle_token_failed`]: super::Client::handle_token_failed
     NeedToken {
-        /// What the token is for.
+        /// What the token is for: a connection that is to be dialled, or one that stands and whose
+        /// own token ends before long.
         dial: Dial,
     },
     /// Open a connection to this node, counted from 0 in the list that the app gave.
@@ -166,6 +167,8 @@ pub enum Message {
     Closing,
     /// A clean goodbye.
     Bye,
+    /// A fresh token, before the old one ends.
+    Token(Box<str>),
     /// A room.
     Join {
         /// What stands for it.
@@ -226,6 +229,7 @@ impl Message {
             Self::Active => ClientFrame::Active,
             Self::Closing => ClientFrame::Closing,
             Self::Bye => ClientFrame::Bye,
+            Self::Token(token) => ClientFrame::Token(token),
             Self::Join { number, room } => ClientFrame::Join { number: *number, room },
             Self::Leave { number } => ClientFrame::Leave { number: *number },
         }

@@ -92,7 +92,7 @@ fn frame(deed: &Deed) -> ServerFrame<'static> {
         };
         (0..b % 5).map(entry).chain([entry(b)]).collect()
     };
-    match b % 8 {
+    match b % 9 {
         0 => ServerFrame::Welcome(Welcome {
             beat: Span::from_millis(u64::from(b)),
             ttl: Span::from_millis(u64::from(b) << 33),
@@ -100,6 +100,7 @@ fn frame(deed: &Deed) -> ServerFrame<'static> {
             idle_after: Span::from_millis(u64::from(b >> 8)),
             stale: a == 0,
             ticket: "ticket",
+            token: Span::from_millis(u64::from(b) << (a * 6)),
             ..Welcome::default()
         }),
         1 => ServerFrame::Snapshot { epoch: Epoch(a), request: b % 3, entries: entries() },
@@ -108,6 +109,7 @@ fn frame(deed: &Deed) -> ServerFrame<'static> {
         4 => ServerFrame::Mode { mode: Mode::ALL[a as usize % 5], revision: Revision(b) },
         5 => ServerFrame::Error { code: ErrorCode::from_wire(a as u8), about: b % 9, text: "" },
         6 => ServerFrame::Stale(a == 0),
+        7 => ServerFrame::Token { lasts: Span::from_millis(u64::from(b) << (a * 6)) },
         _ => ServerFrame::Close {
             code: CloseCode::ALL[b as usize % CloseCode::ALL.len()],
             retry_after: Span::from_millis(u64::from(b) << (a * 6)),

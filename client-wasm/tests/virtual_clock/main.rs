@@ -9,5 +9,6 @@ mod link;
 mod pages;
 mod rig;
 mod scenarios;
+mod tokens;
 mod view;
 mod watches;

@@ -3,6 +3,7 @@
 //! For a developer's own machine: whoever asks as `ana` is ana, so it binds loopback only.
 
 mod messages;
+mod privacy;
 #[cfg(test)]
 mod tests;
 
@@ -82,7 +83,7 @@ async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     };
     let presence = Presence::builder(DevAuth).settings(settings).build()?;
     let (stop, stopped) = watch::channel(());
-    let mut app = api(stopped).nest("/presence", presence.router());
+    let mut app = api(presence.clone(), stopped).nest("/presence", presence.router());
     if let Some(assets) = &args.assets {
         check_assets(assets)?;
         app = app.fallback_service(ServeDir::new(assets));
@@ -147,10 +148,11 @@ async fn last_answers() {
 }
 
 /// What the page asks for; its streams end with `stopped`.
-fn api(stopped: watch::Receiver<()>) -> Router {
+fn api(presence: Presence, stopped: watch::Receiver<()>) -> Router {
     Router::new()
         .route("/api/contacts", get(contacts))
         .merge(messages::router(stopped))
+        .merge(privacy::router(presence))
         .layer(DefaultBodyLimit::max(16 * 1024))
 }
 

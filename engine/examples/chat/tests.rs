@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use greendot_engine::server::{DevAuth, Presence};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -12,7 +13,9 @@ async fn start() -> (SocketAddr, watch::Sender<()>) {
     let (stop, stopped) = watch::channel(());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, super::api(stopped)).await.unwrap() });
+    let presence = Presence::builder(DevAuth).settings(super::settings()).build().unwrap();
+    let app = super::api(presence, stopped);
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
     (addr, stop)
 }
 
@@ -138,4 +141,37 @@ async fn what_nobody_should_say_is_refused() {
         let text = answer(addr, "POST /api/messages", &said).await;
         assert!(text.starts_with(&format!("HTTP/1.1 {status}")), "{text}");
     }
+}
+
+#[tokio::test]
+async fn privacy_choices_are_remembered_by_person() {
+    let (addr, _stop) = start().await;
+    let shown = async |user: &str| {
+        let text = answer(addr, &format!("GET /api/privacy?user={user}"), "").await;
+        text.split("\r\n\r\n").nth(1).unwrap().to_owned()
+    };
+    let hide = async |hidden: bool| {
+        let said = format!(r#"{{"user":"ana","from":"bo","hidden":{hidden}}}"#);
+        answer(addr, "POST /api/privacy/hide", &said).await
+    };
+    assert_eq!(shown("ana").await, r#"{"lastSeen":"exact","hiddenFrom":[]}"#);
+    let text = hide(true).await;
+    assert!(text.ends_with(r#"{"lastSeen":"exact","hiddenFrom":["bo"]}"#), "{text}");
+    let said = r#"{"user":"ana","lastSeen":"words"}"#;
+    answer(addr, "POST /api/privacy/last-seen", said).await;
+    assert_eq!(shown("ana").await, r#"{"lastSeen":"words","hiddenFrom":["bo"]}"#);
+    assert_eq!(shown("bo").await, r#"{"lastSeen":"exact","hiddenFrom":[]}"#);
+    hide(false).await;
+    assert_eq!(shown("ana").await, r#"{"lastSeen":"words","hiddenFrom":[]}"#);
+    for (path, said) in [
+        ("hide", r#"{"user":"ana","from":"ana","hidden":true}"#),
+        ("hide", r#"{"user":"ana","from":"zed","hidden":true}"#),
+        ("last-seen", r#"{"user":"zed","lastSeen":"exact"}"#),
+    ] {
+        let text = answer(addr, &format!("POST /api/privacy/{path}"), said).await;
+        assert!(text.starts_with("HTTP/1.1 400"), "{text}");
+    }
+    let said = r#"{"user":"ana","lastSeen":"sometimes"}"#;
+    let text = answer(addr, "POST /api/privacy/last-seen", said).await;
+    assert!(text.starts_with("HTTP/1.1 422"), "{text}");
 }

@@ -13,10 +13,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use greendot_protocol::{CloseCode, ServerFrame, Span};
+use greendot_protocol::{ClientFrame, CloseCode, ServerFrame, Span};
 use tokio::time::Sleep;
 use tracing::{debug, trace};
 
+use super::auth::{Headers, Identity, Token};
+use super::check::{Refused, check, lasts};
 use super::clock::{sleep, timeout};
 use super::driver::Seat;
 use super::hello::{Admitted, Turned, admit};
@@ -34,14 +36,26 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// in between.
 const READ_OUT: Duration = Duration::from_millis(25);
 
+/// A fresh token weighs as if it were so many bytes longer, which is 50 frames: each one asks the
+/// application.
+const TOKEN_WEIGHT: usize = 49 * 512;
+
+/// The check of a fresh token, while it is under way.
+type Checking<'a> = Pin<Box<dyn Future<Output = Result<Identity, Refused>> + Send + 'a>>;
+
 /// Runs a connection from its upgrade to its end.
 ///
 /// `unauthenticated` is given back as soon as the connection's token has been checked.
-pub(super) async fn run(shared: Arc<Shared>, mut socket: Socket, unauthenticated: impl Send) {
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    mut socket: Socket,
+    headers: Headers,
+    unauthenticated: impl Send,
+) {
     let limits = &shared.limits;
     let mut bucket = Bucket::full(shared.clock.now(), limits.frames_per_second, limits.burst);
     // On the heap while it lasts: a connection that has been admitted needs the room no more.
-    let admitted = Box::pin(admit(&shared, &mut socket, &mut bucket)).await;
+    let admitted = Box::pin(admit(&shared, &mut socket, &mut bucket, headers.clone())).await;
     drop(unauthenticated);
     match admitted {
         Ok(Admitted { seat, first }) => {
@@ -53,6 +67,8 @@ pub(super) async fn run(shared: Arc<Shared>, mut socket: Socket, unauthenticated
                 todo: 0,
                 writing: false,
                 read_out: None,
+                checking: None,
+                headers,
             };
             if let Leaving::Closed(ending, retry_after) = connection.serve(first).await {
                 connection.transmit_last();
@@ -83,12 +99,16 @@ struct Connection<'a> {
     writing: bool,
     /// Set while the core waits to hear that everything has been read.
     read_out: Option<Pin<Box<Sleep>>>,
+    /// Set while a fresh token is checked. All else goes on meanwhile; a later one takes its place.
+    checking: Option<Checking<'a>>,
+    headers: Headers,
 }
 
 enum Turn {
     Came(Incoming),
     Post,
     ReadOut,
+    Checked(Result<Identity, Refused>),
     Broken(io::Error),
 }
 
@@ -113,6 +133,7 @@ impl Connection<'_> {
                     self.seat.with(|now, conn, node| node.handle_read(now, conn));
                     None
                 }
+                Turn::Checked(checked) => self.renew(checked),
                 Turn::Broken(error) => {
                     trace!(%error, "a connection broke");
                     Some(Leaving::Gone)
@@ -152,6 +173,11 @@ impl Connection<'_> {
         {
             return Poll::Ready(Turn::ReadOut);
         }
+        if let Some(checking) = &mut self.checking
+            && let Poll::Ready(checked) = checking.as_mut().poll(cx)
+        {
+            return Poll::Ready(Turn::Checked(checked));
+        }
         Poll::Pending
     }
 
@@ -166,7 +192,10 @@ impl Connection<'_> {
                 Ok(Some(decoded)) => {
                     let frame = decoded.frame();
                     self.seat.with(|now, conn, node| node.handle_frame(now, conn, &frame));
-                    None
+                    match *frame {
+                        ClientFrame::Token(token) => self.examine(token),
+                        _ => None,
+                    }
                 }
                 // A later version's frame: passed over, but a sign of life.
                 Ok(None) => self.sign_of_life(),
@@ -180,6 +209,28 @@ impl Connection<'_> {
             Incoming::TooLarge => self.hang_up(CloseCode::TooLarge),
             Incoming::Gone => Some(Leaving::Gone),
         }
+    }
+
+    /// Begins to have a fresh token checked.
+    fn examine(&mut self, token: &str) -> Option<Leaving> {
+        if !self.bucket.take(self.shared.clock.now(), TOKEN_WEIGHT) {
+            return self.hang_up(CloseCode::TooFast);
+        }
+        self.checking = Some(Box::pin(check(self.shared, Token::new(token), self.headers.clone())));
+        None
+    }
+
+    /// Does what came of a check. A close that follows from it comes by the mailbox.
+    fn renew(&mut self, checked: Result<Identity, Refused>) -> Option<Leaving> {
+        self.checking = None;
+        self.seat.with(|now, conn, node| match checked {
+            Ok(identity) => {
+                let until = lasts(&identity).map(|it| now + it);
+                node.handle_token(now, conn, identity.user(), until);
+            }
+            Err(refused) => node.refuse_token(now, conn, refused.words()),
+        });
+        None
     }
 
     fn sign_of_life(&mut self) -> Option<Leaving> {

@@ -1,15 +1,14 @@
 //! From the upgrade to a seat: the hello is read, its token checked.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::Poll;
 
-use futures_util::FutureExt;
-use greendot_protocol::limits::{SESSION_BYTES, TOKEN_BYTES};
+use greendot_protocol::limits::SESSION_BYTES;
 use greendot_protocol::{ClientFrame, CloseCode, Hello, Span};
-use tracing::{debug, warn};
+use tracing::debug;
 
-use super::auth::{AuthError, Identity, Token};
+use super::auth::{Headers, Identity, Token};
+use super::check::{check, lasts};
 use super::clock::timeout;
 use super::driver::{Joining, Seat};
 use super::limits::Bucket;
@@ -42,6 +41,7 @@ pub(super) async fn admit(
     shared: &Arc<Shared>,
     socket: &mut Socket,
     bucket: &mut Bucket,
+    headers: Headers,
 ) -> Result<Admitted, Turned> {
     let bytes = timeout(shared.limits.hello_timeout, read_hello(shared, socket, bucket))
         .await
@@ -51,13 +51,12 @@ pub(super) async fn admit(
     let Some(ClientFrame::Hello(hello)) = frame.as_deref() else {
         return Err(Turned::Away(CloseCode::BadFrame));
     };
-    if hello.token.is_empty() || hello.token.len() > TOKEN_BYTES {
-        return Err(Turned::Away(CloseCode::BadToken));
-    }
     if hello.session.is_empty() || hello.session.len() > SESSION_BYTES {
         return Err(Turned::Away(CloseCode::BadSession));
     }
-    let identity = check(shared, Token::new(hello.token)).await.map_err(Turned::Away)?;
+    let identity = check(shared, Token::new(hello.token), headers)
+        .await
+        .map_err(|it| Turned::Away(it.code()))?;
     // A client that left meanwhile was never there.
     let first = std::future::poll_fn(|cx| {
         Poll::Ready(match socket.poll_read(cx) {
@@ -104,31 +103,6 @@ async fn read_hello(
     }
 }
 
-/// Asks the application, for as long as it may take and whatever becomes of it.
-async fn check(shared: &Shared, token: Token) -> Result<Identity, CloseCode> {
-    // The closure is called inside the guarded future: it may panic as well as what it returns.
-    let checked = async { shared.authenticator.check(token).await };
-    let guarded = AssertUnwindSafe(checked).catch_unwind();
-    match timeout(shared.limits.auth_timeout, guarded).await {
-        Some(Ok(Ok(identity))) => Ok(identity),
-        Some(Ok(Err(AuthError::BadToken))) => Err(CloseCode::BadToken),
-        Some(Ok(Err(AuthError::NotAllowed))) => Err(CloseCode::NotAllowed),
-        Some(Ok(Err(AuthError::CheckFailed(reason)))) => {
-            warn!(%reason, "a token could not be checked; its client will try again");
-            Err(CloseCode::CheckFailed)
-        }
-        Some(Err(_panic)) => {
-            warn!("the check of a token panicked; its client will try again");
-            Err(CloseCode::CheckFailed)
-        }
-        None => {
-            let limit = shared.limits.auth_timeout;
-            warn!(?limit, "the check of a token took too long; its client will try again");
-            Err(CloseCode::CheckFailed)
-        }
-    }
-}
-
 fn joining<'a>(hello: &Hello<'a>, identity: &'a Identity) -> Joining<'a> {
     let secs = |secs: u32| Span::from_secs(u64::from(secs));
     Joining {
@@ -145,8 +119,6 @@ fn joining<'a>(hello: &Hello<'a>, identity: &'a Identity) -> Joining<'a> {
             token_until: None,
             device: hello.device,
         },
-        token_for: identity
-            .time_left()
-            .map(|left| Span::from_millis(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))),
+        token_for: lasts(identity),
     }
 }

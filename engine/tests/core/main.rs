@@ -14,4 +14,5 @@ mod polls;
 mod rig;
 mod secrecy;
 mod stalls;
+mod tokens;
 mod watching;

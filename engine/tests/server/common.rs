@@ -96,6 +96,7 @@ pub(crate) enum Heard {
     Events(Vec<Row>),
     Mode(Mode),
     Error(ErrorCode, u32, String),
+    Token(Span),
     CloseFrame(CloseCode, Span),
     /// The close code and its reason.
     Closed(u16, String),
@@ -110,6 +111,7 @@ pub(crate) struct Welcomed {
     pub(crate) ttl: Span,
     pub(crate) mode: Mode,
     pub(crate) ticket: String,
+    pub(crate) token: Span,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -216,12 +218,14 @@ fn owned(bytes: &[u8]) -> Heard {
             ttl: it.ttl,
             mode: it.mode,
             ticket: it.ticket.into(),
+            token: it.token,
         }),
         ServerFrame::BeatAnswer(number) => Heard::BeatAnswer(number),
         ServerFrame::Snapshot { request, entries, .. } => Heard::Snapshot(request, rows(&entries)),
         ServerFrame::Events { entries, .. } => Heard::Events(rows(&entries)),
         ServerFrame::Mode { mode, .. } => Heard::Mode(mode),
         ServerFrame::Error { code, about, text } => Heard::Error(code, about, text.into()),
+        ServerFrame::Token { lasts } => Heard::Token(lasts),
         ServerFrame::Close { code, retry_after } => Heard::CloseFrame(code, retry_after),
         other => panic!("{other:?} is not expected here"),
     }

@@ -5,10 +5,13 @@ import { LinkLine } from "./link-line.tsx";
 import { Me } from "./me.tsx";
 import { type Message, useMessages } from "./messages.ts";
 import { contactsOf } from "./people.ts";
+import { usePrivacy } from "./privacy.ts";
+import { PrivacyMenu } from "./privacy-menu.tsx";
 import { Talk } from "./talk.tsx";
 
 export function App({ user }: { user: string }) {
   const contacts = useContacts(user);
+  const privacy = usePrivacy(user);
   const [messages, send] = useMessages(user);
   const [other, setOther] = useState<string>();
   /** Ids of messages up to which each talk has been read. */
@@ -25,6 +28,7 @@ export function App({ user }: { user: string }) {
       <LinkLine />
       <aside>
         <Me user={user} />
+        <PrivacyMenu contacts={contacts} privacy={privacy} />
         <nav aria-label="Contacts">
           <ul className="contacts">
             {contacts.map(name => (
@@ -32,6 +36,7 @@ export function App({ user }: { user: string }) {
                 key={name}
                 name={name}
                 unread={unreadOf(name, talks.get(name) ?? [], read[name] ?? 0)}
+                hidden={privacy.hiddenFrom.includes(name)}
                 chosen={name === other}
                 choose={setOther}
               />
@@ -49,6 +54,7 @@ export function App({ user }: { user: string }) {
           key={other}
           user={user}
           other={other}
+          hidden={privacy.hiddenFrom.includes(other)}
           messages={talks.get(other) ?? []}
           send={text => send(other, text)}
           back={() => setOther(undefined)}

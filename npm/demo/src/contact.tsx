@@ -7,12 +7,14 @@ import { aboutView } from "./words.ts";
 interface Props {
   name: string;
   unread: number;
+  /** Whether the own user hides from this one. */
+  hidden: boolean;
   chosen: boolean;
   choose: (name: string) => void;
 }
 
 /** One contact: a row of its own, so that a change of one renders one. */
-export function Contact({ name, unread, chosen, choose }: Props) {
+export function Contact({ name, unread, hidden, chosen, choose }: Props) {
   const view = usePresence(name);
   const now = useNow(20_000);
   return (
@@ -25,6 +27,7 @@ export function Contact({ name, unread, chosen, choose }: Props) {
           <span className="name">{name}</span>
           <span className="about">{aboutView(view, now)}</span>
         </span>
+        {hidden && <span className="hidden-from">Can’t see you</span>}
         {unread > 0 && (
           <span className="unread">
             {unread}

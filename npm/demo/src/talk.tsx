@@ -5,21 +5,24 @@ import { Avatar } from "./avatar.tsx";
 import { Dot } from "./dot.tsx";
 import type { Message } from "./messages.ts";
 import { useNow } from "./now.ts";
+import { Viewers } from "./viewers.tsx";
 import { aboutView, nice } from "./words.ts";
 
 interface Props {
   user: string;
   other: string;
+  /** Whether the own user hides from the other. */
+  hidden: boolean;
   messages: readonly Message[];
   send: (text: string) => void;
   back: () => void;
 }
 
 /** The talk with one contact. */
-export function Talk({ user, other, messages, send, back }: Props) {
+export function Talk({ user, other, hidden, messages, send, back }: Props) {
   const view = usePresence(other);
   const now = useNow(20_000);
-  const warning = warningOf(other, view.state);
+  const warning = warningOf(other, view.state, hidden);
   return (
     <main className="talk" aria-label={`Talk with ${nice(other)}`}>
       <header>
@@ -37,6 +40,7 @@ export function Talk({ user, other, messages, send, back }: Props) {
           </p>
         </div>
       </header>
+      <Viewers user={user} other={other} />
       <Log user={user} other={other} messages={messages} />
       {warning !== undefined && <p className="warning">{warning}</p>}
       <Composer other={other} send={send} />
@@ -45,7 +49,8 @@ export function Talk({ user, other, messages, send, back }: Props) {
 }
 
 /** The server keeps no messages: better said before one is written than found out afterwards. */
-function warningOf(other: string, state: State): string | undefined {
+function warningOf(other: string, state: State, hidden: boolean): string | undefined {
+  if (hidden) return `You hide from ${nice(other)}: what you write tells that you are here.`;
   if (state === "offline") return `${nice(other)} is offline and would miss what you write: this demo keeps no messages.`;
   if (state === "dnd") return `${nice(other)} does not want to be disturbed, but would get what you write.`;
   return undefined;

@@ -22,6 +22,12 @@ export function nice(name: string): string {
   return name.replace(/^./u, first => first.toUpperCase());
 }
 
+/** Names, or other words, as a sentence lists them. */
+export function listed(words: readonly string[]): string {
+  const last = words.at(-1) ?? "";
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} and ${last}`;
+}
+
 /** What to say beside a dot. */
 export function aboutView(view: View, now: number): string {
   if (view.state === "offline" && view.lastSeen !== undefined) {

@@ -17,6 +17,7 @@ const IDLE: u8 = ClientKind::Idle.number();
 const ACTIVE: u8 = ClientKind::Active.number();
 const CLOSING: u8 = ClientKind::Closing.number();
 const BYE: u8 = ClientKind::Bye.number();
+const TOKEN: u8 = ClientKind::Token.number();
 const JOIN: u8 = ClientKind::Join.number();
 const LEAVE: u8 = ClientKind::Leave.number();
 const OWN: u8 = ClientKind::Own.number();
@@ -65,6 +66,10 @@ pub fn encode_client(frame: &ClientFrame<'_>, out: &mut Vec<u8>) {
         ClientFrame::Active => out.push(ACTIVE),
         ClientFrame::Closing => out.push(CLOSING),
         ClientFrame::Bye => out.push(BYE),
+        ClientFrame::Token(token) => {
+            out.push(TOKEN);
+            put_text(out, token);
+        }
         ClientFrame::Join { number, room } => {
             out.push(JOIN);
             put_varint(out, u64::from(*number));
@@ -118,6 +123,7 @@ pub fn decode_client(bytes: &[u8]) -> Result<Option<ClientFrame<'_>>, DecodeErro
         ACTIVE => ClientFrame::Active,
         CLOSING => ClientFrame::Closing,
         BYE => ClientFrame::Bye,
+        TOKEN => ClientFrame::Token(from.text()?),
         JOIN => ClientFrame::Join { number: from.u32()?, room: from.text()? },
         LEAVE => ClientFrame::Leave { number: from.u32()? },
         OWN => ClientFrame::Own(from.byte()? != 0),

@@ -10,6 +10,11 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
 
+    /// Whether the frame ends here.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn byte(&mut self) -> Result<u8, DecodeError> {
         let (&first, rest) = self.0.split_first().ok_or(DecodeError::Truncated)?;
         self.0 = rest;

@@ -18,6 +18,7 @@ const MODE: u8 = ServerKind::Mode.number();
 const ERROR: u8 = ServerKind::Error.number();
 const STALE: u8 = ServerKind::Stale.number();
 const CLOSE: u8 = ServerKind::Close.number();
+const TOKEN: u8 = ServerKind::Token.number();
 const ROOM: u8 = ServerKind::Room.number();
 const ROOM_EVENTS: u8 = ServerKind::RoomEvents.number();
 const CROWD: u8 = ServerKind::Crowd.number();
@@ -65,6 +66,10 @@ pub fn encode_server(frame: &ServerFrame<'_>, out: &mut Vec<u8>) {
             out.push(CLOSE);
             put_varint(out, u64::from(code.number()));
             put_varint(out, retry_after.as_millis());
+        }
+        ServerFrame::Token { lasts } => {
+            out.push(TOKEN);
+            put_varint(out, lasts.as_millis());
         }
         ServerFrame::Room { number, members } => {
             out.push(ROOM);
@@ -124,6 +129,7 @@ pub fn decode_server(bytes: &[u8]) -> Result<Option<ServerFrame<'_>>, DecodeErro
                 None => return Ok(None),
             }
         }
+        TOKEN => ServerFrame::Token { lasts: Span::from_millis(from.u64()?) },
         ROOM => ServerFrame::Room { number: from.u32()?, members: decode_members(&mut from)? },
         ROOM_EVENTS => {
             ServerFrame::RoomEvents { number: from.u32()?, members: decode_members(&mut from)? }
@@ -148,6 +154,7 @@ fn encode_welcome(welcome: &Welcome<'_>, out: &mut Vec<u8>) {
     out.push(welcome.mode as u8);
     put_varint(out, u64::from(welcome.revision.0));
     put_text(out, welcome.ticket);
+    put_varint(out, welcome.token.as_millis());
 }
 
 fn decode_welcome<'a>(from: &mut Reader<'a>) -> Result<Welcome<'a>, DecodeError> {
@@ -162,6 +169,8 @@ fn decode_welcome<'a>(from: &mut Reader<'a>) -> Result<Welcome<'a>, DecodeError>
         mode: mode(from.byte()?)?,
         revision: Revision(from.u32()?),
         ticket: from.text()?,
+        // Came later than the rest: a server without it knows of no token that ends.
+        token: if from.is_empty() { Span::ZERO } else { Span::from_millis(from.u64()?) },
     })
 }
 

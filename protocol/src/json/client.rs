@@ -27,6 +27,7 @@ pub(crate) enum Client<'a> {
     Active,
     Closing,
     Bye,
+    Token(Token<'a>),
     Join(Join<'a>),
     Leave(Leave),
     Own(Own),
@@ -137,6 +138,15 @@ pub(crate) struct Note<'a> {
     note: Text<'a>,
 }
 
+/// A fresh token, before the one that the connection rests on ends.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "FreshToken"))]
+pub(crate) struct Token<'a> {
+    /// What the application checks; of the same user.
+    #[serde(borrow)]
+    token: Text<'a>,
+}
+
 /// My session goes into a room, and I want to be told who is there.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -187,6 +197,7 @@ impl<'a> ClientText<'a> {
             ClientKind::Active => Client::Active,
             ClientKind::Closing => Client::Closing,
             ClientKind::Bye => Client::Bye,
+            ClientKind::Token => Client::Token(object(bytes)?),
             ClientKind::Join => Client::Join(object(bytes)?),
             ClientKind::Leave => Client::Leave(object(bytes)?),
             ClientKind::Own => Client::Own(object(bytes)?),
@@ -213,6 +224,7 @@ impl<'a> ClientText<'a> {
             Client::Active => ClientFrame::Active,
             Client::Closing => ClientFrame::Closing,
             Client::Bye => ClientFrame::Bye,
+            Client::Token(fresh) => ClientFrame::Token(fresh.token.as_str()),
             Client::Join(join) => {
                 ClientFrame::Join { number: join.number, room: join.room.as_str() }
             }
@@ -244,6 +256,7 @@ impl<'a> Client<'a> {
             ClientFrame::Active => Self::Active,
             ClientFrame::Closing => Self::Closing,
             ClientFrame::Bye => Self::Bye,
+            ClientFrame::Token(token) => Self::Token(Token { token: (*token).into() }),
             ClientFrame::Join { number, room } => {
                 Self::Join(Join { number: *number, room: (*room).into() })
             }

@@ -24,6 +24,7 @@ pub(crate) enum Server<'a> {
     Error(Failure<'a>),
     Stale(Stale),
     Close(Close<'a>),
+    Token(TokenLife),
     Room(Room<'a>),
     RoomEvents(RoomEvents<'a>),
     Crowd(Crowd<'a>),
@@ -57,6 +58,9 @@ pub(crate) struct Welcome<'a> {
     /// Whether the node's word may be old; absent if not.
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<bool>,
+    /// How long the token lasts from now on; absent if it does not end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_ms: Option<u64>,
 }
 
 /// The answer to a beat.
@@ -158,6 +162,14 @@ pub(crate) struct Close<'a> {
     retry_after_ms: u64,
 }
 
+/// The fresh token was taken.
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+pub(crate) struct TokenLife {
+    /// How long it lasts; 0: it does not end.
+    lasts_ms: u64,
+}
+
 /// Who is in a room, whole: as far as this client may see, each user once.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -257,6 +269,7 @@ impl<'a> ServerText<'a> {
                 }
                 Server::Close(close)
             }
+            ServerKind::Token => Server::Token(object(bytes)?),
             ServerKind::Room => Server::Room(object(bytes)?),
             ServerKind::RoomEvents => Server::RoomEvents(object(bytes)?),
             ServerKind::Crowd => Server::Crowd(object(bytes)?),
@@ -291,6 +304,7 @@ impl<'a> ServerText<'a> {
                 code: close_code(close.code.as_str()).expect("others were passed over"),
                 retry_after: Span::from_millis(close.retry_after_ms),
             },
+            Server::Token(life) => ServerFrame::Token { lasts: Span::from_millis(life.lasts_ms) },
             Server::Room(room) => {
                 ServerFrame::Room { number: room.number, members: members(&room.members) }
             }
@@ -335,6 +349,7 @@ impl<'a> Server<'a> {
                 code: code.name().into(),
                 retry_after_ms: retry_after.as_millis(),
             }),
+            ServerFrame::Token { lasts } => Self::Token(TokenLife { lasts_ms: lasts.as_millis() }),
             ServerFrame::Room { number, members } => {
                 Self::Room(Room { number: *number, members: rows_of(members) })
             }
@@ -364,6 +379,7 @@ impl<'a> Welcome<'a> {
             revision: welcome.revision.0,
             ticket: text_if_any(welcome.ticket),
             stale: welcome.stale.then_some(true),
+            token_ms: (welcome.token != Span::ZERO).then(|| welcome.token.as_millis()),
         }
     }
 
@@ -379,6 +395,7 @@ impl<'a> Welcome<'a> {
             revision: Revision(self.revision),
             ticket: self.ticket.as_ref().map_or("", Text::as_str),
             stale: self.stale.unwrap_or_default(),
+            token: Span::from_millis(self.token_ms.unwrap_or_default()),
         }
     }
 }

@@ -13,6 +13,14 @@ use proptest::prelude::*;
 
 use crate::common::frames::{client_parts, server_parts, with_client_frame, with_server_frame};
 
+/// A welcome may end before its last field, which came later than the rest.
+fn is_whole_without_last_field(frame: &ServerFrame<'_>, missing: &[u8]) -> bool {
+    let ServerFrame::Welcome(welcome) = frame else { return false };
+    let mut last = Vec::new();
+    encode_server(&ServerFrame::Token { lasts: welcome.token }, &mut last);
+    last[1..] == *missing
+}
+
 proptest! {
     #[test]
     fn no_bytes_are_met_with_a_panic(bytes in vec(any::<u8>(), 0..200)) {
@@ -47,6 +55,9 @@ proptest! {
             let mut bytes = Vec::new();
             encode_server(frame, &mut bytes);
             for len in 0..bytes.len() {
+                if is_whole_without_last_field(frame, &bytes[len..]) {
+                    continue;
+                }
                 assert_eq!(decode_server(&bytes[..len]), Err(DecodeError::Truncated), "{len}");
             }
         });

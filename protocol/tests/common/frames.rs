@@ -42,6 +42,7 @@ pub(crate) fn with_client_frame(from: &ClientParts, check: impl FnOnce(&ClientFr
         10 => ClientFrame::Join { number: *number, room: text },
         11 => ClientFrame::Leave { number: *number },
         12 => ClientFrame::Own(flags[0]),
+        13 => ClientFrame::Token(text),
         _ => ClientFrame::End { session: text },
     };
     check(&frame);
@@ -87,6 +88,7 @@ pub(crate) fn with_server_frame(from: &ServerParts, check: impl FnOnce(&ServerFr
             revision: Revision(*number),
             ticket: other,
             stale: *flag,
+            token: span(0),
         }),
         1 => ServerFrame::BeatAnswer(*number as u8),
         2 => ServerFrame::Snapshot { epoch, request: *number, entries },
@@ -98,6 +100,7 @@ pub(crate) fn with_server_frame(from: &ServerParts, check: impl FnOnce(&ServerFr
         8 => ServerFrame::Room { number: *number, members },
         9 => ServerFrame::RoomEvents { number: *number, members },
         10 => ServerFrame::Crowd { number: *number, count: spans[0] as u32, sample: members },
+        11 => ServerFrame::Token { lasts: span(0) },
         _ => ServerFrame::Sessions(sessions),
     };
     check(&frame);
@@ -134,7 +137,7 @@ pub(crate) fn client_parts() -> impl Strategy<Value = ClientParts> {
     let age = proptest::option::of(0..=INPUT_AGE_SECS);
     let mode = select(&Mode::ALL);
     let items = vec((number(), text()), 0..20);
-    (0..14u8, texts, number(), age, any::<[bool; 6]>(), mode, items).prop_map(
+    (0..15u8, texts, number(), age, any::<[bool; 6]>(), mode, items).prop_map(
         |(kind, texts, number, age, flags, mode, items)| ClientParts {
             kind,
             texts,
@@ -152,7 +155,7 @@ pub(crate) fn server_parts() -> impl Strategy<Value = ServerParts> {
     let choices = (select(&Mode::ALL), select(CloseCode::ALL), select(&ErrorCode::ALL));
     let seen = proptest::option::of(any::<u64>());
     let entries = vec((number(), select(&State::ALL), number(), seen, text()), 0..20);
-    (0..12u8, texts, number(), any::<[u64; 4]>(), any::<bool>(), choices, entries).prop_map(
+    (0..13u8, texts, number(), any::<[u64; 4]>(), any::<bool>(), choices, entries).prop_map(
         |(kind, texts, number, spans, flag, (mode, code, error), entries)| ServerParts {
             kind,
             texts,

@@ -62,6 +62,13 @@ pub(super) fn token(user: &str, until: Option<u64>) -> String {
     until.map_or_else(|| user.to_owned(), |until| format!("{user}|{until}"))
 }
 
+/// Reads what [`token`] wrote.
+fn read_token(token: &str) -> (&str, Option<Time>) {
+    let (user, until) = token.split_once('|').unwrap_or((token, ""));
+    let until = until.parse::<u64>().ok();
+    (user, until.map(|it| Time::from_millis(it + ENGINE_ORIGIN)))
+}
+
 /// The ticket that a driver gives a connection. Nobody here guesses any.
 fn ticket_of(conn: usize) -> String {
     format!("ticket-{conn}")
@@ -257,6 +264,14 @@ impl World<'_> {
                 let now = self.engine_now();
                 if let Some(engine) = self.nodes[node].engine.as_mut() {
                     engine.handle_frame(now, id, &frame);
+                    match frame {
+                        ClientFrame::Token(THROWS) => engine.refuse_token(now, id, "it threw"),
+                        ClientFrame::Token(token) => {
+                            let (user, until) = read_token(token);
+                            engine.handle_token(now, id, user, until);
+                        }
+                        _ => {}
+                    }
                 }
             }
         }
@@ -267,10 +282,7 @@ impl World<'_> {
         if hello.token == THROWS {
             return self.refuse(conn, CloseCode::CheckFailed);
         }
-        let (user, until) = match hello.token.split_once('|') {
-            Some((user, until)) => (user, until.parse::<u64>().ok()),
-            None => (hello.token, None),
-        };
+        let (user, until) = read_token(hello.token);
         let Some(engine) = self.nodes[node].engine.as_mut() else { return };
         let taken = engine.handle_connect(
             now,
@@ -284,7 +296,7 @@ impl World<'_> {
                     idle_after: hello.idle_after_secs.map(|it| Span::from_secs(it.into())),
                     mode: hello.mode,
                 },
-                token_until: until.map(|it| Time::from_millis(it + ENGINE_ORIGIN)),
+                token_until: until,
                 device: hello.device,
             },
         );

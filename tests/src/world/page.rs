@@ -2,7 +2,9 @@
 
 use greendot_client::core::{Client, Dial, LinkState, Message, Output};
 use greendot_protocol::binary::{decode_server, encode_client};
-use greendot_protocol::{Entry, Epoch, Mode, Revision, ServerFrame, State, Time, Version, Welcome};
+use greendot_protocol::{
+    Entry, Epoch, Mode, Revision, ServerFrame, Span, State, Time, Version, Welcome,
+};
 
 use super::conn::Up;
 use super::device::link_name;
@@ -25,6 +27,7 @@ fn message_name(message: &Message) -> &'static str {
         Message::Active => "active",
         Message::Closing => "closing",
         Message::Bye => "bye",
+        Message::Token(_) => "token",
         Message::Join { .. } => "join",
         Message::Leave { .. } => "leave",
     }
@@ -189,6 +192,7 @@ impl World<'_> {
                     revision: Revision(0),
                     ticket: "",
                     stale: false,
+                    token: Span::ZERO,
                 });
                 client.handle_frame(clock, dial, &welcome);
             }

@@ -27,6 +27,7 @@ impl World<'_> {
             Verb::Block { user, viewer, blocked } => {
                 self.on_engine(|engine, now| engine.set_block(now, user, viewer, *blocked));
             }
+            Verb::Renew { watcher } => self.viewer_renews(watcher),
             Verb::Stall { watcher, stalled } => self.viewer_stalls(watcher, *stalled),
             Verb::Connect { user, session, conn, node, passive, idle, beats, fails } => {
                 let node = self.node_or_first(node.as_deref());

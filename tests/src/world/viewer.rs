@@ -97,6 +97,13 @@ impl World<'_> {
         self.raw_says(conn, &ClientFrame::Unwatch { numbers });
     }
 
+    /// Hands in a fresh token, which does not end.
+    pub(super) fn viewer_renews(&mut self, name: &str) {
+        if let Some(conn) = self.viewers.get(name).and_then(|it| it.conn) {
+            self.raw_says(conn, &ClientFrame::Token(&token(name, None)));
+        }
+    }
+
     pub(super) fn viewer_hangs_up(&mut self, name: &str) {
         if let Some(conn) = self.viewers.get_mut(name).and_then(|it| it.conn.take()) {
             self.close_client_end(conn);

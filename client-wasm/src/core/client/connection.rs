@@ -12,41 +12,7 @@ use crate::core::output::{Dial, Greeting, Message, Output, Row};
 use crate::core::rows::Wire;
 use crate::core::view::Epochs;
 
-/// Why there is no token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TokenFailure {
-    /// It could not be had this time; tried again like any other dial.
-    Failed,
-    /// There is none for this user: the link stops.
-    NotAllowed,
-}
-
 impl Client {
-    /// The token that [`Output::NeedToken`] asked for.
-    pub fn handle_token(&mut self, now: Time, dial: Dial, token: &str) {
-        self.arrive(now);
-        if dial != self.link.dial {
-            return;
-        }
-        if self.link.phase == Phase::Token {
-            self.link.phase = Phase::Opening;
-            self.token = token.into();
-            self.outputs.push(Output::Dial { dial, node: self.link.node });
-        }
-    }
-
-    /// There is no token for this dial.
-    pub fn handle_token_failed(&mut self, now: Time, dial: Dial, why: TokenFailure) {
-        let now = self.arrive(now);
-        if dial == self.link.dial && self.link.phase == Phase::Token {
-            let code = match why {
-                TokenFailure::Failed => 0,
-                TokenFailure::NotAllowed => CloseCode::NotAllowed.number(),
-            };
-            self.lose(now, Loss { code, ..Loss::at(now) });
-        }
-    }
-
     /// The connection is open.
     pub fn handle_opened(&mut self, now: Time, dial: Dial) {
         let now = self.arrive(now);
@@ -125,6 +91,7 @@ impl Client {
             ServerFrame::Crowd { number, count, sample } => {
                 self.rooms.told(*number, sample, Some(Some(*count)), &mut self.outputs);
             }
+            ServerFrame::Token { lasts } => self.await_token(now, *lasts),
             // A frame of a later version.
             _ => {}
         }
@@ -158,6 +125,7 @@ impl Client {
         self.idle.server = welcome.idle_after;
         self.await_idle();
         self.memory = welcome.ttl + welcome.grace;
+        self.await_token(now, welcome.token);
         self.node_is_stale = welcome.stale;
         self.own.welcomed(welcome.mode, welcome.revision);
         self.tell_mode();
@@ -263,6 +231,7 @@ impl Client {
     /// Nothing of a connection outlives it but the view, and that for a time only.
     pub(super) fn forget_connection(&mut self, since: Time) {
         self.heart = None;
+        self.renews = false;
         self.alarms.clear_connection();
         self.doubted = false;
         self.node_is_stale = false;

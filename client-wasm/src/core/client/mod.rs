@@ -4,14 +4,15 @@ mod app;
 mod connection;
 mod page;
 mod timeout;
+mod token;
 
 use alloc::boxed::Box;
 
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{ErrorCode, Mode, Span, State, Time, Version};
 
-pub use connection::TokenFailure;
 pub use page::Page;
+pub use token::TokenFailure;
 
 use super::alarms::{Alarms, Reason};
 use super::awake::Awake;
@@ -50,6 +51,10 @@ pub struct Client {
     token: Box<str>,
     /// The right to say `closing` by a beacon, and the node that gave it: that of the last welcome.
     beacon: Option<(u32, Box<str>)>,
+    /// A fresh token for the present connection has been asked for.
+    renews: bool,
+    /// When the token of the present connection ends, if it does.
+    token_ends: Time,
     /// The beats of the present connection, from its welcome on.
     heart: Option<Heart>,
     awake: Awake,
@@ -108,6 +113,8 @@ impl Client {
             alarms: Alarms::default(),
             token: Box::default(),
             beacon: None,
+            renews: false,
+            token_ends: now,
             heart: None,
             awake: Awake::new(now),
             own: Own::default(),

@@ -42,6 +42,7 @@ impl Client {
                     self.send(now, Message::Idle);
                 }
                 Reason::Idle => self.await_idle(),
+                Reason::Token => self.renew_token(now),
                 Reason::Unknown => {
                     view::forget(&mut self.rows, &mut self.outputs);
                     self.rooms.forget(&mut self.outputs);

@@ -25,6 +25,10 @@ impl Waiting {
 
     /// The user's own sessions have changed, and it wants to know.
     pub(crate) const SESSIONS: Self = Self(WAITING << 7);
+
+    /// A fresh token was taken, and it is to be said how long it lasts.
+    pub(crate) const TOKEN: Self = Self(WAITING << 8);
+
     const ALL: u32 = !(WAITING - 1);
 
     pub(crate) fn has(self, what: Self) -> bool {

@@ -222,13 +222,6 @@ impl Node {
         Some(idle)
     }
 
-    /// Tokens that have run out take their connections with them (rule 18).
-    pub(super) fn end_tokens(&mut self, now: Time) {
-        while let Some(conn) = self.tokens.pop(now) {
-            self.hang_up(now, conn, CloseCode::TokenExpired);
-        }
-    }
-
     /// The open connections.
     pub fn conn_ids(&self) -> Vec<ConnId> {
         self.leases.conns().collect()

@@ -77,6 +77,8 @@ impl Node {
             ClientFrame::Own(on) => self.on_own(now, conn, *on),
             ClientFrame::End { session } => self.on_end(now, conn, session),
             ClientFrame::Leave { number } => self.on_leave(now, conn, *number),
+            // The driver has it checked, and says what came of it: [`Self::handle_token`].
+            ClientFrame::Token(_) => {}
             // A later version's frame, passed over; it was a sign of life all the same.
             _ => {}
         }

@@ -18,6 +18,7 @@ impl Node {
         }
         use Waiting as W;
         self.leases.taken(conn, &[W::WELCOME, W::STALE, W::MODE, W::BEAT, W::ERRORS, W::SESSIONS]);
+        self.leases.taken(conn, &[W::TOKEN]);
         let (epoch, stale) = (self.epoch(), self.is_stale());
         let Some(session) = self.session_of(conn) else { return };
         let Some(user) = self.directory.user_of(session) else { return };
@@ -36,8 +37,12 @@ impl Node {
                 revision,
                 ticket: "",
                 stale,
+                token: self.tokens.lasts(now, conn),
             }));
         } else {
+            if waiting.has(Waiting::TOKEN) {
+                emit(&ServerFrame::Token { lasts: self.tokens.lasts(now, conn) });
+            }
             if waiting.has(Waiting::MODE) {
                 emit(&ServerFrame::Mode { mode, revision });
             }

@@ -1,0 +1,100 @@
+// Who sees whom: hiding from one, and who is seen in a talk.
+import assert from "node:assert/strict";
+import { after, afterEach, before, test } from "node:test";
+import { Browser, GRACE, Server } from "./world.mjs";
+
+let server;
+let browser;
+
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(), Browser.start()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.kill();
+});
+afterEach(() => browser.clear());
+
+const person = user => browser.person(server, user);
+
+/** Opens the privacy menu, from the keyboard, and returns the choice to hide from somebody. */
+async function hiding({ page }, from) {
+  await page.locator(".privacy summary").focus();
+  await page.keyboard.press("Enter");
+  return page.getByRole("group", { name: "Hide from" }).getByRole("checkbox", { name: from });
+}
+
+/** Opens the talk with somebody. */
+async function opens({ page }, other) {
+  await page.locator(`[data-user="${other}"] button`).click();
+}
+
+/** Waits until the open talk says who else looks at it, in faces and in words. */
+async function seesViewers({ page }, viewers, words) {
+  await page.locator(`.viewers[data-known="true"][data-viewers="${viewers}"]`).getByText(words, { exact: true }).waitFor();
+}
+
+test("who hides from one is offline to that one at once, and after a reload; and is back when shown again", async () => {
+  const [ana, bo, cy, dee] = await Promise.all(["ana", "bo", "cy", "dee"].map(person));
+  await Promise.all([bo.sees("ana", "online"), bo.sees("dee", "online"), cy.sees("ana", "online")]);
+  const hide = await hiding(ana, "Bo");
+  const from = Date.now();
+
+  await Promise.all([dee.page.close(), hide.check()]);
+  await Promise.all([bo.sees("ana", "offline"), bo.sees("dee", "offline")]);
+  const gone = async user => (await bo.shown(user, from)).at(-1).at;
+  const earlier = (await gone("dee")) - (await gone("ana"));
+  assert.ok(earlier > GRACE / 2, `ana was gone ${earlier} ms before dee, who left at the same time`);
+  await ana.page.locator('[data-user="bo"]').getByText("Can’t see you").waitFor();
+
+  await bo.page.reload();
+  await bo.sees("ana", "offline");
+  await bo.sees("cy", "online");
+  assert.ok(!(await bo.states("ana")).includes("online"));
+  // What is chosen is the server's, and still there in a page that has just been opened.
+  await ana.page.reload();
+  await ana.link("live");
+  const show = await hiding(ana, "Bo");
+  assert.equal(await show.isChecked(), true);
+  assert.ok(!(await bo.states("ana")).includes("online"));
+  assert.deepEqual(await cy.states("ana", from), ["online"]);
+
+  await show.uncheck();
+  await bo.sees("ana", "online");
+});
+
+test("how exactly one was seen last is a choice that stays", async () => {
+  const ana = await person("ana");
+  await hiding(ana, "Bo");
+  await ana.page.getByLabel("When you were last here is shown").selectOption("never");
+  await ana.page.getByText("Last seen: to nobody").waitFor();
+  await ana.page.reload();
+  await ana.page.getByText("Last seen: to nobody").waitFor();
+  const bo = await person("bo");
+  await bo.sees("ana", "online");
+  await ana.page.getByText("Sign out").click();
+  await bo.sees("ana", "offline");
+  assert.doesNotMatch(await bo.page.locator('[data-user="ana"]').innerText(), /last seen/);
+});
+
+test("two in one talk see each other there; who is invisible, hides or looks elsewhere is not there", async () => {
+  const [ana, bo] = await Promise.all([person("ana"), person("bo")]);
+  await Promise.all([opens(ana, "bo"), opens(bo, "ana")]);
+  await seesViewers(ana, "bo", "You and Bo are viewing this talk");
+  await seesViewers(bo, "ana", "You and Ana are viewing this talk");
+
+  await bo.choose("invisible");
+  await seesViewers(ana, "", "Only you are viewing this talk");
+  await seesViewers(bo, "ana", "Ana is viewing this talk; nobody sees that you are");
+  await bo.choose("auto");
+  await seesViewers(ana, "bo", "You and Bo are viewing this talk");
+
+  const hide = await hiding(bo, "Ana");
+  await hide.check();
+  await seesViewers(ana, "", "Only you are viewing this talk");
+  await hide.uncheck();
+  await seesViewers(ana, "bo", "You and Bo are viewing this talk");
+
+  await opens(bo, "cy");
+  await seesViewers(ana, "", "Only you are viewing this talk");
+});
