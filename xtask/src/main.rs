@@ -17,6 +17,7 @@ mod bench;
 mod bindgen;
 mod demo;
 mod fuzz;
+mod load;
 mod npm;
 mod pack;
 mod paths;

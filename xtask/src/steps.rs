@@ -9,7 +9,7 @@ use crate::run::{cargo, npm};
 use crate::tools::Tool::{
     self, Browser, Clippy, Cxx, Firefox, NpmPackages, Python, Rustfmt, WasmTarget, WebDriver,
 };
-use crate::{demo, fuzz, npm as package, pack, python, simulator, size, smoke, tools};
+use crate::{demo, fuzz, load, npm as package, pack, python, simulator, size, smoke, tools};
 
 /// One thing that must hold.
 pub(crate) struct Step {
@@ -40,6 +40,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("scenarios", "scenarios on the virtual clock", &[], simulator::scenarios),
     step("hunt", "random worlds, held to the rules", &[], simulator::hunt),
     step("sabotage", "faults made on purpose are found", &[], simulator::sabotage),
+    step("load", "clients over real sockets see the truth", &[], load::short),
     step("xtask", "tests of these commands", &[], xtask),
     step("wasm-cores", "cores build without an operating system", &[WasmTarget], wasm_cores),
     step("wasm", "wasm tests in Chromium", &[WasmTarget, Browser, WebDriver], wasm),
@@ -48,6 +49,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("browser", "people in Chromium", PEOPLE, || people("test:browser")),
     step("demo", "the demo starts, answers and stops", PACKAGE, smoke::run),
     long("fuzz", "a minute for each fuzz target of the protocol", &[Cxx], fuzz::run),
+    long("load-long", "18,000 clients for ten minutes", &[], load::long),
     long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people("test:browser"))),
     long("firefox", "what pages go through, in Firefox", &[WasmTarget, NpmPackages, Firefox], || people("test:firefox")),
 ];

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::HeaderMap;
 use thiserror::Error;
 
 /// What a client hands in to say who it is. It never shows itself in a log.
@@ -109,6 +111,73 @@ pub trait Authenticate: Send + Sync + 'static {
         &self,
         token: Token,
     ) -> impl Future<Output = Result<Identity, AuthError>> + Send;
+
+    /// Whether it looks at the request's headers, cookies above all: then
+    /// [`Self::authenticate_with`] is asked, the token may be empty, and
+    /// [`Builder::allow_origins`](super::Builder::allow_origins) must say which pages may connect.
+    /// [`WithHeaders`] makes such a one of a closure.
+    fn wants_headers(&self) -> bool {
+        false
+    }
+
+    /// Says who the user is by the token and the headers that the connection began with; those
+    /// are the same when a fresh token is handed in on it.
+    fn authenticate_with(
+        &self,
+        token: Token,
+        headers: Arc<HeaderMap>,
+    ) -> impl Future<Output = Result<Identity, AuthError>> + Send {
+        let _ = headers;
+        self.authenticate(token)
+    }
+}
+
+/// Checks cookies, or other headers, by an async closure from [`Token`] and headers. A page then
+/// gives an empty token.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use axum::http::HeaderMap;
+/// use greendot_engine::server::{AuthError, Identity, Token, WithHeaders};
+///
+/// let check = WithHeaders(async |_: Token, headers: Arc<HeaderMap>| {
+///     let cookies = headers.get("cookie").and_then(|it| it.to_str().ok()).unwrap_or_default();
+///     // Look the session up in your store.
+///     match cookies.strip_prefix("session=of-") {
+///         Some(user) => Ok(Identity::new(user)),
+///         None => Err(AuthError::BadToken),
+///     }
+/// });
+/// # fn takes(_: impl greendot_engine::server::Authenticate) {}
+/// # takes(check);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct WithHeaders<F>(pub F);
+
+impl<F, R> Authenticate for WithHeaders<F>
+where
+    F: Fn(Token, Arc<HeaderMap>) -> R + Send + Sync + 'static,
+    R: Future<Output = Result<Identity, AuthError>> + Send,
+{
+    fn authenticate(
+        &self,
+        token: Token,
+    ) -> impl Future<Output = Result<Identity, AuthError>> + Send {
+        self.0(token, Arc::default())
+    }
+
+    fn wants_headers(&self) -> bool {
+        true
+    }
+
+    fn authenticate_with(
+        &self,
+        token: Token,
+        headers: Arc<HeaderMap>,
+    ) -> impl Future<Output = Result<Identity, AuthError>> + Send {
+        self.0(token, headers)
+    }
 }
 
 impl<F, R> Authenticate for F
@@ -136,15 +205,35 @@ impl Authenticate for DevAuth {
 
 /// [`Authenticate`] with its type forgotten, so that [`Presence`](super::Presence) carries none.
 pub(super) trait AnyAuthenticate: Send + Sync {
-    fn check(&self, token: Token) -> Pin<Box<dyn Future<Output = Checked> + Send + '_>>;
+    fn check(
+        &self,
+        token: Token,
+        headers: Headers,
+    ) -> Pin<Box<dyn Future<Output = Checked> + Send + '_>>;
+
+    fn looks_at_headers(&self) -> bool;
 }
+
+/// The headers that a connection began with; none if nobody looks at them.
+pub(super) type Headers = Option<Arc<HeaderMap>>;
 
 /// What came of a check.
 pub(super) type Checked = Result<Identity, AuthError>;
 
 impl<A: Authenticate> AnyAuthenticate for A {
-    fn check(&self, token: Token) -> Pin<Box<dyn Future<Output = Checked> + Send + '_>> {
-        Box::pin(self.authenticate(token))
+    fn check(
+        &self,
+        token: Token,
+        headers: Headers,
+    ) -> Pin<Box<dyn Future<Output = Checked> + Send + '_>> {
+        match headers {
+            Some(headers) => Box::pin(self.authenticate_with(token, headers)),
+            None => Box::pin(self.authenticate(token)),
+        }
+    }
+
+    fn looks_at_headers(&self) -> bool {
+        self.wants_headers()
     }
 }
 

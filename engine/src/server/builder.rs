@@ -15,6 +15,7 @@ use super::auth::AnyAuthenticate;
 use super::clock::Clock;
 use super::driver::Driver;
 use super::limits::Limits;
+use super::origin::Origins;
 use super::presence::{Presence, Shared};
 use super::upgrade::OVERFLOW;
 use crate::core::{Node, Settings, SettingsError, Start};
@@ -27,6 +28,7 @@ pub struct Builder {
     start: Start,
     transitions: usize,
     audience: Option<Arc<dyn AnyAudience>>,
+    origins: Vec<String>,
 }
 
 /// Why an engine could not be started.
@@ -46,6 +48,15 @@ pub enum BuildError {
         /// The most it can be.
         most: usize,
     },
+    /// Users are known by headers, and nobody said which pages may connect.
+    #[error(
+        "the authenticator looks at the request's headers, and a browser sends a site's cookies \
+         along with any page's request: say by allow_origins which pages may connect"
+    )]
+    NoOrigins,
+    /// What was to be allowed is no origin.
+    #[error("{0:?} is no origin: give scheme and host alone, as in \"https://chat.example\"")]
+    Origin(String),
     /// There is no tokio runtime to run on.
     #[error("no tokio runtime: build the engine inside one, as in a function under #[tokio::main]")]
     NoRuntime,
@@ -60,6 +71,7 @@ impl Builder {
             start: Start::AfterLoss,
             transitions: 1024,
             audience: None,
+            origins: Vec::new(),
         }
     }
 
@@ -94,6 +106,16 @@ impl Builder {
         self
     }
 
+    /// Which pages may connect, by their origin (`https://chat.example`, with the port if it is not
+    /// the usual one): others are answered 403. Needed where users are known by cookies; without
+    /// it any page may, as its token says who it is. Programs that are no browsers send no origin,
+    /// and are let pass.
+    #[must_use]
+    pub fn allow_origins<O: Into<String>>(mut self, origins: impl IntoIterator<Item = O>) -> Self {
+        self.origins.extend(origins.into_iter().map(Into::into));
+        self
+    }
+
     /// How many transitions a reader of [`Presence::transitions`] may fall behind. Default 1,024.
     #[must_use]
     pub fn transitions_buffer(mut self, transitions: usize) -> Self {
@@ -117,6 +139,11 @@ impl Builder {
             settings.asks_rooms = true;
         }
         settings.check()?;
+        let origins = Origins::new(&self.origins).map_err(BuildError::Origin)?;
+        let origins = (!self.origins.is_empty()).then_some(origins);
+        if origins.is_none() && self.authenticator.looks_at_headers() {
+            return Err(BuildError::NoOrigins);
+        }
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(BuildError::NoRuntime);
         }
@@ -134,6 +161,7 @@ impl Builder {
             clock,
             driver: Driver::start(clock, node, transitions.clone(), self.audience),
             authenticator: self.authenticator,
+            origins,
             limits,
             open: AtomicUsize::new(0),
             ended: Notify::new(),

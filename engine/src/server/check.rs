@@ -7,7 +7,7 @@ use greendot_protocol::limits::TOKEN_BYTES;
 use greendot_protocol::{CloseCode, Span};
 use tracing::warn;
 
-use super::auth::{AuthError, Identity, Token};
+use super::auth::{AuthError, Headers, Identity, Token};
 use super::clock::timeout;
 use super::presence::Shared;
 
@@ -43,12 +43,18 @@ impl Refused {
 }
 
 /// Asks the application, for as long as it may take and whatever becomes of it.
-pub(super) async fn check(shared: &Shared, token: Token) -> Result<Identity, Refused> {
-    if token.as_str().is_empty() || token.as_str().len() > TOKEN_BYTES {
+pub(super) async fn check(
+    shared: &Shared,
+    token: Token,
+    headers: Headers,
+) -> Result<Identity, Refused> {
+    // Where a cookie says it all there is no token.
+    let missing = token.as_str().is_empty() && headers.is_none();
+    if missing || token.as_str().len() > TOKEN_BYTES {
         return Err(Refused::BadToken);
     }
     // The closure is called inside the guarded future: it may panic as well as what it returns.
-    let checked = async { shared.authenticator.check(token).await };
+    let checked = async { shared.authenticator.check(token, headers).await };
     let guarded = AssertUnwindSafe(checked).catch_unwind();
     match timeout(shared.limits.auth_timeout, guarded).await {
         Some(Ok(Ok(identity))) => Ok(identity),

@@ -17,7 +17,7 @@ use greendot_protocol::{ClientFrame, CloseCode, ServerFrame, Span};
 use tokio::time::Sleep;
 use tracing::{debug, trace};
 
-use super::auth::{Identity, Token};
+use super::auth::{Headers, Identity, Token};
 use super::check::{Refused, check, lasts};
 use super::clock::{sleep, timeout};
 use super::driver::Seat;
@@ -46,11 +46,16 @@ type Checking<'a> = Pin<Box<dyn Future<Output = Result<Identity, Refused>> + Sen
 /// Runs a connection from its upgrade to its end.
 ///
 /// `unauthenticated` is given back as soon as the connection's token has been checked.
-pub(super) async fn run(shared: Arc<Shared>, mut socket: Socket, unauthenticated: impl Send) {
+pub(super) async fn run(
+    shared: Arc<Shared>,
+    mut socket: Socket,
+    headers: Headers,
+    unauthenticated: impl Send,
+) {
     let limits = &shared.limits;
     let mut bucket = Bucket::full(shared.clock.now(), limits.frames_per_second, limits.burst);
     // On the heap while it lasts: a connection that has been admitted needs the room no more.
-    let admitted = Box::pin(admit(&shared, &mut socket, &mut bucket)).await;
+    let admitted = Box::pin(admit(&shared, &mut socket, &mut bucket, headers.clone())).await;
     drop(unauthenticated);
     match admitted {
         Ok(Admitted { seat, first }) => {
@@ -63,6 +68,7 @@ pub(super) async fn run(shared: Arc<Shared>, mut socket: Socket, unauthenticated
                 writing: false,
                 read_out: None,
                 checking: None,
+                headers,
             };
             if let Leaving::Closed(ending, retry_after) = connection.serve(first).await {
                 connection.transmit_last();
@@ -95,6 +101,7 @@ struct Connection<'a> {
     read_out: Option<Pin<Box<Sleep>>>,
     /// Set while a fresh token is checked. All else goes on meanwhile; a later one takes its place.
     checking: Option<Checking<'a>>,
+    headers: Headers,
 }
 
 enum Turn {
@@ -209,7 +216,7 @@ impl Connection<'_> {
         if !self.bucket.take(self.shared.clock.now(), TOKEN_WEIGHT) {
             return self.hang_up(CloseCode::TooFast);
         }
-        self.checking = Some(Box::pin(check(self.shared, Token::new(token))));
+        self.checking = Some(Box::pin(check(self.shared, Token::new(token), self.headers.clone())));
         None
     }
 

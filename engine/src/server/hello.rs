@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::task::Poll;
 
-use greendot_protocol::limits::{SESSION_BYTES, TOKEN_BYTES};
+use greendot_protocol::limits::SESSION_BYTES;
 use greendot_protocol::{ClientFrame, CloseCode, Hello, Span};
 use tracing::debug;
 
-use super::auth::{Identity, Token};
+use super::auth::{Headers, Identity, Token};
 use super::check::{check, lasts};
 use super::clock::timeout;
 use super::driver::{Joining, Seat};
@@ -41,6 +41,7 @@ pub(super) async fn admit(
     shared: &Arc<Shared>,
     socket: &mut Socket,
     bucket: &mut Bucket,
+    headers: Headers,
 ) -> Result<Admitted, Turned> {
     let bytes = timeout(shared.limits.hello_timeout, read_hello(shared, socket, bucket))
         .await
@@ -50,14 +51,12 @@ pub(super) async fn admit(
     let Some(ClientFrame::Hello(hello)) = frame.as_deref() else {
         return Err(Turned::Away(CloseCode::BadFrame));
     };
-    if hello.token.is_empty() || hello.token.len() > TOKEN_BYTES {
-        return Err(Turned::Away(CloseCode::BadToken));
-    }
     if hello.session.is_empty() || hello.session.len() > SESSION_BYTES {
         return Err(Turned::Away(CloseCode::BadSession));
     }
-    let identity =
-        check(shared, Token::new(hello.token)).await.map_err(|it| Turned::Away(it.code()))?;
+    let identity = check(shared, Token::new(hello.token), headers)
+        .await
+        .map_err(|it| Turned::Away(it.code()))?;
     // A client that left meanwhile was never there.
     let first = std::future::poll_fn(|cx| {
         Poll::Ready(match socket.poll_read(cx) {

@@ -34,8 +34,11 @@ mod encoding;
 mod fanout;
 mod handshake;
 mod hello;
+#[cfg(feature = "jwt")]
+mod jwt;
 mod limits;
 mod line;
+mod origin;
 mod presence;
 mod socket;
 mod transitions;
@@ -51,8 +54,10 @@ pub use crate::core::{
 pub use greendot_protocol::{Mode, Span, State};
 
 pub use audience::{Audience, Contacts, Nobody, Pair};
-pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token};
+pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token, WithHeaders};
 pub use builder::{BuildError, Builder};
+#[cfg(feature = "jwt")]
+pub use jwt::{JwtAuth, KeysError};
 pub use limits::Limits;
 pub use presence::{NoteTooLong, Presence, Session, Status};
 pub use transitions::{Missed, Transitions};

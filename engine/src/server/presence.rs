@@ -17,6 +17,7 @@ use super::builder::Builder;
 use super::clock::{Clock, timeout};
 use super::driver::Driver;
 use super::limits::Limits;
+use super::origin::Origins;
 use super::transitions::Transitions;
 use super::upgrade::upgrade;
 use crate::core::{AudienceCounts, LastSeen, NodeCounts, Transition};
@@ -43,6 +44,8 @@ pub(super) struct Shared {
     pub(super) clock: Clock,
     pub(super) driver: Arc<Driver>,
     pub(super) authenticator: Box<dyn AnyAuthenticate>,
+    /// Which pages may connect; none: any.
+    pub(super) origins: Option<Origins>,
     pub(super) limits: Limits,
     /// Open connections.
     pub(super) open: AtomicUsize,

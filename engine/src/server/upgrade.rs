@@ -10,6 +10,7 @@ use greendot_protocol::{CloseCode, Span};
 use super::connection;
 use super::encoding::Encoding;
 use super::handshake::{Handshake, Refused};
+use super::origin::forbidden;
 use super::presence::{Place, Shared};
 use super::socket::Socket;
 
@@ -19,6 +20,12 @@ pub(super) const OVERFLOW: usize = 256;
 
 /// Takes a WebSocket upgrade.
 pub(super) async fn upgrade(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    if let Some(origins) = shared.origins.as_ref().filter(|it| !it.allow(request.headers())) {
+        tracing::debug!(?origins, "a page of another origin was refused");
+        return forbidden(request.headers());
+    }
+    let looks = shared.authenticator.looks_at_headers();
+    let headers = looks.then(|| Arc::new(request.headers().clone()));
     let handshake = match Handshake::read(request) {
         Ok(handshake) => handshake,
         Err(Refused::Method) => return StatusCode::METHOD_NOT_ALLOWED.into_response(),
@@ -50,7 +57,7 @@ pub(super) async fn upgrade(State(shared): State<Arc<Shared>>, request: Request)
         return turn_away(&shared, handshake, protocol, encoding, full);
     };
     handshake.grant(protocol, move |upgraded| async move {
-        connection::run(shared, Socket::new(upgraded, encoding), unauthenticated).await;
+        connection::run(shared, Socket::new(upgraded, encoding), headers, unauthenticated).await;
         drop(place);
     })
 }

@@ -50,8 +50,11 @@ fn entries_are_made_at_the_gate_alone() {
 fn members_are_made_of_what_the_gate_let_through() {
     // The states of members come from `look`, which takes a glimpse.
     assert_eq!(where_is("Member {"), ["watches/rooms/transmit.rs"]);
-    let rooms =
-        sources().into_iter().find(|it| it.0.ends_with("watches/rooms/transmit.rs")).expect("rooms").1;
+    let rooms = sources()
+        .into_iter()
+        .find(|it| it.0.ends_with("watches/rooms/transmit.rs"))
+        .expect("rooms")
+        .1;
     for forbidden in [".public", ".own.", "record.seen", "Record::"] {
         assert!(!rooms.contains(forbidden), "watches/rooms.rs looks at {forbidden} itself");
     }

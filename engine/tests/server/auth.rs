@@ -3,14 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::HeaderMap;
+use axum::http::header::{COOKIE, ORIGIN};
 use greendot_engine::core::Start;
-use greendot_engine::protocol::{ClientFrame, CloseCode, ErrorCode, Span, State};
+use greendot_engine::protocol::{
+    ClientFrame, CloseCode, ErrorCode, SUBPROTOCOL_BINARY, Span, State,
+};
 use greendot_engine::server::{
-    AuthError, Authenticate, Builder, Identity, Limits, Presence, Token,
+    AuthError, Authenticate, BuildError, Builder, Identity, Limits, Presence, Token, WithHeaders,
 };
 use tokio::sync::Notify;
+use tokio_tungstenite::connect_async;
+use tokio_tungstenite::tungstenite::Error;
 
-use crate::common::{Heard, Row, Server, quick, until};
+use crate::common::{Client, Heard, Row, Server, quick, until};
 
 fn with(check: impl Authenticate) -> Builder {
     Presence::builder(check).settings(quick()).start(Start::Fresh)
@@ -197,4 +203,82 @@ async fn who_hands_in_token_after_token_is_closed() {
         bo.send(&ClientFrame::Token("bo slow")).await;
     }
     bo.hear_close(CloseCode::TooFast).await;
+}
+
+/// Who is it, by the cookie alone or by a token beside it.
+fn by_cookie() -> impl Authenticate {
+    WithHeaders(|token: Token, headers: Arc<HeaderMap>| async move {
+        let cookie = headers.get("cookie").and_then(|it| it.to_str().ok()).unwrap_or_default();
+        let user = cookie.strip_prefix("session=").ok_or(AuthError::BadToken)?;
+        match token.as_str() {
+            "" => Ok(Identity::new(user)),
+            "fresh" => Ok(Identity::new(user).valid_for(Duration::from_secs(1000))),
+            _ => Err(AuthError::NotAllowed),
+        }
+    })
+}
+
+/// Opens a connection from a page of this origin, with this cookie; the status and text if it is refused.
+async fn from_page(
+    server: &Server,
+    origin: Option<&str>,
+    cookie: Option<&str>,
+) -> Result<Client, (u16, String)> {
+    let mut request = server.request(Some(SUBPROTOCOL_BINARY));
+    let headers = request.headers_mut();
+    headers.extend(origin.map(|it| (ORIGIN, it.parse().unwrap())));
+    headers.extend(cookie.map(|it| (COOKIE, it.parse().unwrap())));
+    match connect_async(request).await {
+        Ok((socket, _)) => Ok(Client::over(socket)),
+        Err(Error::Http(answer)) => {
+            let body = answer.body().clone().unwrap_or_default();
+            Err((answer.status().as_u16(), String::from_utf8(body).unwrap()))
+        }
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_says_who_it_is_to_pages_of_an_allowed_origin_alone() {
+    let builder = with(by_cookie()).allow_origins(["https://chat.example"]);
+    let server = Server::start(builder).await;
+    let page = Some("https://chat.example");
+    let mut bo = from_page(&server, page, Some("session=bo")).await.ok().unwrap();
+    bo.hello("", "1").await;
+    assert!(matches!(bo.hear().await, Heard::Welcome(_)));
+    assert_eq!(server.presence.state("bo").state, State::Online);
+    // On the open connection the cookie is still there.
+    bo.send(&ClientFrame::Token("fresh")).await;
+    assert_eq!(bo.hear().await, Heard::Token(Span::from_secs(1000)));
+
+    for origin in ["https://evil.example", "null", "http://chat.example"] {
+        let refused = from_page(&server, Some(origin), Some("session=bo")).await.err().unwrap();
+        assert_eq!(refused.0, 403);
+        assert!(refused.1.contains(origin) && refused.1.contains("--allow-origin"), "{refused:?}");
+    }
+    let mut nobody = from_page(&server, page, None).await.ok().unwrap();
+    nobody.hello("", "1").await;
+    nobody.hear_close(CloseCode::BadToken).await;
+    let mut program = from_page(&server, None, Some("session=cy")).await.ok().unwrap();
+    program.hello("", "1").await;
+    assert!(matches!(program.hear().await, Heard::Welcome(_)));
+}
+
+#[tokio::test]
+async fn a_list_of_origins_holds_for_tokens_too_and_without_one_any_page_may() {
+    let server = Server::start(crate::common::builder().allow_origins(["https://a.example"])).await;
+    assert!(from_page(&server, Some("https://b.example"), None).await.is_err());
+    assert!(from_page(&server, Some("https://a.example"), None).await.is_ok());
+    let open = Server::start(crate::common::builder()).await;
+    assert!(from_page(&open, Some("https://b.example"), None).await.is_ok());
+    let mut empty = open.open().await;
+    empty.hello("", "1").await;
+    empty.hear_close(CloseCode::BadToken).await;
+}
+
+#[tokio::test]
+async fn cookies_without_a_list_of_origins_are_refused_at_start() {
+    assert_eq!(with(by_cookie()).build().unwrap_err(), BuildError::NoOrigins);
+    let wrong = with(by_cookie()).allow_origins(["*"]).build().unwrap_err();
+    assert_eq!(wrong, BuildError::Origin("*".into()));
 }

@@ -9,6 +9,7 @@ mod binary;
 mod churn;
 mod common;
 mod json;
+mod jwt;
 mod limits;
 mod sessions;
 mod slow;

@@ -9,6 +9,7 @@
 
 pub mod client;
 pub mod core;
+pub mod load;
 pub mod report;
 pub mod server;
 

@@ -9,9 +9,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Uri;
 use axum::routing::get;
 use clap::Parser;
-use greendot_engine::server::{DevAuth, Presence, no_delay};
+use greendot_engine::server::{DevAuth, JwtAuth, KeysError, Presence, no_delay};
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
@@ -48,12 +49,24 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 
 async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     let settings = options.settings();
-    let presence =
-        Presence::builder(DevAuth).settings(settings).limits(options.limits()).build()?;
-    warn!(
-        "--dev: any client is whoever it says it is, no token is checked. For your own machine \
-         only, never for people's data"
-    );
+    let builder = match signed_tokens(options).await? {
+        Some(auth) => Presence::builder(auth),
+        None => Presence::builder(DevAuth),
+    };
+    let presence = builder
+        .settings(settings)
+        .limits(options.limits())
+        .allow_origins(&options.allow_origin)
+        .build()?;
+    if options.dev {
+        warn!(
+            "--dev: any client is whoever it says it is, no token is checked. For your own \
+             machine only, never for people's data"
+        );
+    }
+    if !options.dev && options.jwt_audience.is_empty() {
+        info!("tokens that name an audience (`aud`) are refused: give it with --jwt-audience");
+    }
     if let Some(doubt) = settings.doubt() {
         warn!("{doubt} (--warmup)");
     }
@@ -66,9 +79,10 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     })?;
     let address = listener.local_addr()?;
     // In one piece: who reads only the first line may be gone before a second one.
+    let token = if options.dev { "user's name, as in \"ana\"" } else { "signed JWT" };
     let started = format!(
         "listening on http://{address}\npresence at ws://{address}/presence, where a token is a \
-         user's name, as in \"ana\"\n"
+         {token}\n"
     );
     std::io::stdout().write_all(started.as_bytes())?;
     let (drained, stop) = oneshot::channel::<()>();
@@ -80,6 +94,45 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
         () = stopping(&presence, drained) => {}
     }
     Ok(())
+}
+
+/// Who checks tokens, if they are signed ones.
+async fn signed_tokens(options: &Options) -> Result<Option<JwtAuth>, Box<dyn Error>> {
+    let Some(mut auth) = keys(options).await? else { return Ok(None) };
+    for audience in &options.jwt_audience {
+        auth = auth.audience(audience);
+    }
+    for issuer in &options.jwt_issuer {
+        auth = auth.issuer(issuer);
+    }
+    if let Some(claim) = &options.jwt_user_claim {
+        auth = auth.user_claim(claim);
+    }
+    if let Some(leeway) = options.jwt_leeway {
+        auth = auth.leeway(Duration::from_millis(leeway.as_millis()));
+    }
+    Ok(Some(auth))
+}
+
+/// The keys that were given, from wherever they are.
+async fn keys(options: &Options) -> Result<Option<JwtAuth>, KeysError> {
+    if let Some(file) = &options.jwt_key {
+        return JwtAuth::key_file(file).map(Some);
+    }
+    if let Some(file) = &options.jwt_secret {
+        return JwtAuth::secret_file(file).map(Some);
+    }
+    let Some(set) = &options.jwks else { return Ok(None) };
+    match set.parse::<Uri>() {
+        Ok(address) if set.contains("://") => {
+            let auth = JwtAuth::key_set_at(address).await?;
+            warn!(
+                "the keys at {set} come without TLS: whoever can change them on the way can be anybody"
+            );
+            Ok(Some(auth))
+        }
+        _ => JwtAuth::key_set_file(set).map(Some),
+    }
 }
 
 /// Waits to be asked, tells the clients, and gives the last answers under way a moment.

@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::Parser;
 use greendot_engine::core::Settings;
@@ -18,6 +19,30 @@ pub(crate) struct Options {
     /// Believe everybody: a client's token is its user name. Loopback only.
     #[arg(long)]
     pub(crate) dev: bool,
+    /// Check tokens as JWTs by the public keys in this file: PEM, RSA, EC (P-256, P-384) or Ed25519.
+    #[arg(long, value_name = "FILE", group = "keys", conflicts_with = "dev")]
+    pub(crate) jwt_key: Option<PathBuf>,
+    /// The same by a secret that signer and server share, for HS256: the file's text, 32 bytes or more.
+    #[arg(long, value_name = "FILE", group = "keys", conflicts_with = "dev")]
+    pub(crate) jwt_secret: Option<PathBuf>,
+    /// The same by a JSON Web Key Set: a file, or an http:// address (no https://).
+    #[arg(long, value_name = "FILE|URL", group = "keys", conflicts_with = "dev")]
+    pub(crate) jwks: Option<String>,
+    /// Whom a token must be meant for (its `aud`); may be given several times.
+    #[arg(long, value_name = "NAME", requires = "keys")]
+    pub(crate) jwt_audience: Vec<String>,
+    /// Whom a token must be from (its `iss`); may be given several times.
+    #[arg(long, value_name = "NAME", requires = "keys")]
+    pub(crate) jwt_issuer: Vec<String>,
+    /// Which claim of a token is the user's name [default: sub].
+    #[arg(long, value_name = "CLAIM", requires = "keys")]
+    pub(crate) jwt_user_claim: Option<String>,
+    /// How far the clocks of signer and server may be apart [default: 10].
+    #[arg(long, value_name = "SECONDS", requires = "keys", value_parser = span)]
+    pub(crate) jwt_leeway: Option<Span>,
+    /// Only let pages of this origin connect: scheme, host, port; may be given several times.
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
     /// What to log: error, warn, info, debug, trace or off.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub(crate) log: LevelFilter,
@@ -54,14 +79,16 @@ pub(crate) struct Options {
 impl Options {
     /// Refuses what must not be served.
     pub(crate) fn check(&self) -> Result<(), String> {
-        if !self.dev {
-            return Err("nobody here can check tokens yet: for your own machine start with --dev \
-                        (any client is whoever it says it is); for people, nest the engine's \
-                        router into your own app and check tokens by \
-                        greendot_engine::server::Authenticate"
+        let checks = self.jwt_key.is_some() || self.jwt_secret.is_some() || self.jwks.is_some();
+        if !self.dev && !checks {
+            return Err("who says who the users are? For people give the keys that your tokens are \
+                        signed by: --jwt-key FILE, --jwt-secret FILE or --jwks FILE|URL; for your \
+                        own machine --dev (any client is whoever it says it is). Tokens that are no \
+                        JWTs are checked by an app of your own around the engine's router \
+                        (greendot_engine::server::Authenticate)"
                 .into());
         }
-        if !self.listen.ip().is_loopback() {
+        if self.dev && !self.listen.ip().is_loopback() {
             return Err(format!(
                 "--dev takes any name for true, and {} can be reached from other machines: \
                  listen on 127.0.0.1",
@@ -123,7 +150,9 @@ mod tests {
     #[test]
     fn without_dev_it_refuses_to_start_and_says_what_to_do() {
         let refused = options(&[]).check().unwrap_err();
-        assert!(refused.contains("--dev") && refused.contains("Authenticate"), "{refused}");
+        for next in ["--dev", "--jwt-key", "--jwks", "Authenticate"] {
+            assert!(refused.contains(next), "{refused}");
+        }
     }
 
     #[test]
@@ -135,6 +164,26 @@ mod tests {
         for address in ["127.0.0.1:0", "127.1.2.3:80", "[::1]:80"] {
             assert_eq!(options(&["--dev", "--listen", address]).check(), Ok(()));
         }
+    }
+
+    #[test]
+    fn keys_are_given_once_and_not_beside_dev() {
+        let parse = |args: &[&str]| {
+            Options::try_parse_from(["greendot-server"].iter().chain(args))
+                .map_err(|it| it.to_string())
+        };
+        for wrong in [
+            &["--dev", "--jwt-key", "k"][..],
+            &["--jwt-key", "k", "--jwks", "s"],
+            &["--jwt-secret", "k", "--jwks", "s"],
+            &["--dev", "--jwt-audience", "chat"],
+            &["--jwt-user-claim", "uid"],
+        ] {
+            assert!(parse(wrong).is_err(), "{wrong:?}");
+        }
+        let open = ["--jwt-key", "k", "--jwt-audience", "a", "--jwt-audience", "b"];
+        let options = options(&[&open[..], &["--listen", "0.0.0.0:80"]].concat());
+        assert_eq!((options.check(), options.jwt_audience.len()), (Ok(()), 2));
     }
 
     #[test]

@@ -15,10 +15,9 @@ use std::path::{Path, PathBuf};
 pub use deliveries::deliveries;
 pub use idle::idle;
 pub use peer::Peer;
+pub use process::{Process, cost};
 pub use serve::serve;
 pub use stalled::stalled;
-
-use self::process::Process;
 
 /// Where the servers are that this one is measured against.
 #[derive(Clone, Debug)]

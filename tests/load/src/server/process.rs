@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A server that listens on loopback.
 #[derive(Debug)]
-pub(super) struct Process {
+pub struct Process {
     child: Child,
     /// Where it listens.
     pub(super) port: u16,
@@ -20,7 +20,7 @@ impl Process {
     /// # Errors
     ///
     /// If it cannot be started, or ends before it listens.
-    pub(super) fn start(program: &Path, args: &[&str]) -> io::Result<Self> {
+    pub fn start(program: &Path, args: &[&str]) -> io::Result<Self> {
         let mut child = Command::new(program)
             .args(args)
             .stdin(Stdio::null())
@@ -43,6 +43,11 @@ impl Process {
                 Err(io::Error::other(text))
             }
         }
+    }
+
+    /// Where it listens.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// Processor time of all its threads so far, in the kernel and out of it.
@@ -79,4 +84,13 @@ impl Drop for Process {
         _ = self.child.kill();
         _ = self.child.wait();
     }
+}
+
+/// What a server has taken so far: processor time, and resident memory in bytes.
+///
+/// # Errors
+///
+/// If the system does not tell.
+pub fn cost(server: &Process) -> io::Result<(Duration, u64)> {
+    Ok((server.cpu()?, server.resident()?))
 }
