@@ -39,6 +39,15 @@ impl Scenario {
         }
         for stated in &self.expects {
             let wrong = |text| FileError { line: stated.line, text };
+            if let Some(at) =
+                stated.expect.moments(self.until).into_iter().find(|it| *it > self.until)
+            {
+                return Err(wrong(format!(
+                    "what holds at {} s, after `until`, {} s, is not looked at: raise `until`",
+                    secs(at),
+                    secs(self.until)
+                )));
+            }
             if self.kind == Kind::Sdk {
                 continue;
             }
