@@ -5,13 +5,14 @@ import { LinkStatus } from "./link.js";
 import { Listeners } from "./listeners.js";
 import type { Load, WasmSource } from "./load.js";
 import type { Settings } from "./options.js";
+import type { Own } from "./own.js";
 import { bindPage, pageNow } from "./page.js";
 import { Parts } from "./parts.js";
 import { randomWords } from "./random.js";
 import { Rooms } from "./rooms.js";
 import { Rows } from "./rows.js";
 import { claimSession, releaseSession, renewSession } from "./session.js";
-import type { Link, Mode, Presence, Room, Stop, View } from "./types.js";
+import type { Link, Mode, OwnSession, Presence, Room, Stop, View } from "./types.js";
 
 /**
  * Clients that are not closed. The wasm side holds them weakly only, so that a closed one can be collected with all it
@@ -36,7 +37,12 @@ export class Client implements Presence {
   #mode: Mode = "auto";
   #modeChosen = false;
   #note: string | undefined;
-  #log: ((socket: WebSocket) => void) | undefined;
+  readonly #own = new Listeners<readonly OwnSession[]>();
+  #sessions = NO_SESSIONS;
+  #ownLoaded: Promise<Own> | undefined;
+  #socket: WebSocket | undefined;
+  /** Who is told of each socket. */
+  readonly #taps = new Set<(socket: WebSocket) => void>();
   #unbind: Stop = () => {};
   /** Whether the app was told why the link is about to stop. */
   #refusalTold = false;
@@ -98,6 +104,25 @@ export class Client implements Presence {
     this.#engine?.setNote(note);
   }
 
+  get sessions(): readonly OwnSession[] {
+    return this.#sessions;
+  }
+
+  onSessions(listener: (sessions: readonly OwnSession[]) => void): Stop {
+    const stop = this.#own.add(listener);
+    this.#withOwn(own => own.want(true));
+    return () => {
+      stop();
+      if (!this.#own.empty) return;
+      this.#sessions = NO_SESSIONS;
+      this.#withOwn(own => own.want(false));
+    };
+  }
+
+  endSession(id: string): void {
+    this.#withOwn(own => own.end(id));
+  }
+
   get link(): Link {
     return this.#link.now;
   }
@@ -126,6 +151,26 @@ export class Client implements Presence {
     this.#shut(engine => engine.signOut());
   }
 
+  /** Does something with what few pages use, which is loaded then. */
+  #withOwn(deed: (own: Own) => void): void {
+    if (this.#load === undefined) return;
+    this.#ownLoaded ??= import("./own.js").then(({ Own }) => {
+      const own = new Own(sessions => this.#sessionsAre(sessions));
+      this.#taps.add(own.tap);
+      if (this.#socket !== undefined) own.tap(this.#socket);
+      return own;
+    });
+    this.#ownLoaded.then(deed, error => {
+      this.#ownLoaded = undefined;
+      this.#fail(wrapped(error, "load_failed", "own sessions are not known", "the file own.js", "Ask again."));
+    });
+  }
+
+  #sessionsAre(sessions: readonly OwnSession[]): void {
+    this.#sessions = sessions;
+    this.#own.tell(sessions);
+  }
+
   #open(): void {
     open.add(this);
     const session = claimSession(this.#settings.session, this.#session);
@@ -142,6 +187,7 @@ export class Client implements Presence {
     this.#unbind();
     if (this.#session !== undefined) releaseSession(this.#session);
     if (this.#engine !== undefined) how(this.#engine);
+    this.#sessions = NO_SESSIONS;
     this.#linkIs({ state: "closed" });
   }
 
@@ -150,7 +196,7 @@ export class Client implements Presence {
     this.#linkIs({ state: "connecting" });
     try {
       const engine = await load();
-      if (this.#settings.debug) this.#log = (await import("./debug.js")).logFrames;
+      if (this.#settings.debug) this.#taps.add((await import("./debug.js")).logFrames);
       if (open.has(this)) this.#attach(engine);
     } catch (error) {
       if (open.has(this)) this.#linkIs({ state: "stopped", why: "load_failed" });
@@ -162,13 +208,14 @@ export class Client implements Presence {
   }
 
   #attach(engineClass: EngineClass): void {
-    const { nodes, idleAfterSecs } = this.#settings;
+    const { nodes, idleAfterSecs, device } = this.#settings;
     const [seed = 0, seed2 = 0] = randomWords(2);
     const engine = new engineClass(Client.#hostOf(this), this.#session ?? "", nodes.length, idleAfterSecs, seed, seed2);
     this.#engine = this.#rows.engine = engine;
     // All that goes into the hello comes before the dial: who is invisible is so from the first frame on.
     if (this.#modeChosen) engine.setMode(MODES.indexOf(this.#mode));
     if (this.#note !== undefined) engine.setNote(this.#note);
+    if (device !== undefined) engine.device(device);
     this.#parts.attach(engine);
     this.#rooms.attach(engine);
     for (const event of pageNow()) engine.page(event);
@@ -280,7 +327,10 @@ export class Client implements Presence {
       url: node => nodes[node] ?? "",
       socket: (url, protocol) => {
         const socket = new WebSocket(url, protocol);
-        tell(it => it.#log?.(socket));
+        tell(it => {
+          it.#socket = socket;
+          for (const tap of it.#taps) tap(socket);
+        });
         return socket;
       },
       // Without a closure of its own: this is called for every change.
@@ -288,8 +338,6 @@ export class Client implements Presence {
         const alive = weak.deref();
         if (alive !== undefined) alive.#parts.changed(part, row);
       },
-      // Changes are told in a microtask, which comes after the whole batch in any case.
-      flushed: () => {},
       room: room => tell(it => it.#rooms.changed(room)),
       link: (state, code, retryMs) => tell(it => it.#linkTold(linkOf(state, code, retryMs))),
       stale: is => tell(it => it.#staleIs(is)),
@@ -299,6 +347,8 @@ export class Client implements Presence {
     };
   }
 }
+
+const NO_SESSIONS: readonly OwnSession[] = Object.freeze([]);
 
 /** Tells a node that this page goes, over a connection of its own. */
 function sendClosing(node: string, ticket: string): void {

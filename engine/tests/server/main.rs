@@ -11,6 +11,7 @@ mod common;
 mod json;
 mod jwt;
 mod limits;
+mod poll;
 mod sessions;
 mod slow;
 mod vectors;
