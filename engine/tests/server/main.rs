@@ -11,6 +11,7 @@ mod common;
 mod json;
 mod jwt;
 mod limits;
+mod secrecy;
 mod sessions;
 mod slow;
 mod vectors;
