@@ -344,3 +344,49 @@ export type OwnSession = {
   /** How long ago it began. */
   since_ago_ms: number;
 };
+
+/** What a poll asks: a POST to `poll`, below the endpoint's own path. */
+export type Poll = {
+  /** The users, 1 to 1,000 of them. */
+  users: Array<string>;
+  /** What the last answer about the same users in the same order gave; absent: tell everything. */
+  mark?: string;
+  /** The session that the poll keeps alive; absent: none. */
+  session?: string;
+  /** How soon the next poll comes: the session lives for twice as long. Absent: 30,000. */
+  interval_ms?: number;
+  /** Idle or active, if the client wants to say. */
+  idle?: boolean;
+};
+
+/** The answer to a poll. */
+export type Polled = {
+  /** Whether it speaks of all users asked about: those that are not listed are offline and were never seen. Else it lists those that look otherwise than the mark told. */
+  full: boolean;
+  /** For the next poll of the same users in the same order. */
+  mark: string;
+  /** The users. */
+  users: Array<PolledUser>;
+};
+
+/** A user in the answer to a poll. */
+export type PolledUser = {
+  /** The user's name. */
+  user: string;
+  /** What may be seen. */
+  state: State;
+  /** How long ago the user was last seen; only while offline, absent if never. */
+  seen_ago_ms?: number;
+  /** Whether that is no more than a bound; absent if not. */
+  coarse?: boolean;
+  /** The user's note; absent if there is none. */
+  note?: string;
+};
+
+/** Why a poll was not answered. */
+export type PollRefused = {
+  /** The name of the reason: of a close code, or of an error. */
+  error: string;
+  /** For people: the culprit and the next step. */
+  text: string;
+};

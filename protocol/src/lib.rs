@@ -20,6 +20,7 @@ mod frame;
 pub mod json;
 mod kind;
 pub mod limits;
+mod poll;
 mod presence;
 #[doc(hidden)]
 pub mod sabotage;
@@ -33,6 +34,7 @@ pub use frame::{
     WatchItem, Welcome,
 };
 pub use kind::{ClientKind, ServerKind};
+pub use poll::{Poll, Polled, PolledUser};
 pub use presence::{Epoch, Mode, Revision, State, Version};
 pub use time::{Span, Time};
 

@@ -20,6 +20,10 @@ pub const ROOMS: usize = 32;
 /// Longest device label, in bytes of UTF-8. Longer: cut.
 pub const DEVICE_BYTES: usize = 64;
 
+/// Longest body of a poll, in bytes: a name of the greatest length, and its part of the mark, for
+/// each of as many users as one may watch.
+pub const POLL_BYTES: usize = 256 * 1024;
+
 /// Longest token, in bytes. Longer: closed with `bad_token`.
 pub const TOKEN_BYTES: usize = 8 * 1024;
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use ts_rs::{Config, TS};
 
-use crate::json::{Client, Server, client, read, secs, server};
+use crate::json::{Client, Server, client, poll, read, secs, server};
 use crate::{CloseCode, ErrorCode, Mode, State};
 
 /// The whole module.
@@ -50,6 +50,11 @@ pub fn module() -> String {
     module.declare::<server::Member<'_>>();
     module.declare::<server::Sessions<'_>>();
     module.declare::<server::OwnSession<'_>>();
+
+    module.declare::<poll::Poll<'_>>();
+    module.declare::<poll::Polled<'_>>();
+    module.declare::<poll::PolledUser<'_>>();
+    module.declare::<poll::PollRefused<'_>>();
     module.0
 }
 

@@ -260,7 +260,7 @@ fn what_is_to_hold_after_the_run_is_refused() {
 }
 
 #[test]
-fn settings_and_nodes_that_cannot_be_are_refused_with_their_line() {
+fn settings_nodes_and_expectations_that_cannot_be_are_refused_with_their_line() {
     let text = refused(r#""beat": 10"#, r#""beat": 0"#);
     assert!(
         text.starts_with("line 1: no node starts with these `settings`: beat is 0 ms"),
@@ -268,4 +268,6 @@ fn settings_and_nodes_that_cannot_be_are_refused_with_their_line() {
     );
     let text = refused(r#""N2"]"#, r#""N1"]"#);
     assert_eq!(text, "line 2: `nodes` names \"N1\" twice");
+    let text = refused(r#"[{"watcher": "W", "user": "ana", "events": []}]"#, "[]");
+    assert!(text.starts_with("line 8: `expect` is empty"), "{text}");
 }

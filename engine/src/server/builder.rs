@@ -16,6 +16,7 @@ use super::clock::Clock;
 use super::driver::Driver;
 use super::limits::Limits;
 use super::origin::Origins;
+use super::poll::Pollers;
 use super::presence::{Presence, Shared};
 use super::upgrade::OVERFLOW;
 use crate::core::{Node, Settings, SettingsError, Start};
@@ -163,6 +164,7 @@ impl Builder {
             authenticator: self.authenticator,
             origins,
             limits,
+            pollers: Pollers::default(),
             open: AtomicUsize::new(0),
             ended: Notify::new(),
             unauthenticated: Arc::new(Semaphore::new(limits.unauthenticated)),

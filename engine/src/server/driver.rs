@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use greendot_protocol::{ClientFrame, CloseCode, Span, Time};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, broadcast, oneshot};
 
 use super::audience::{AnyAudience, Pair};
 use super::beacon::Ticket;
 use super::clock::{Clock, timeout};
 use super::fanout::Fanout;
 use super::line::{self, Line};
+use super::poll::Told;
 use crate::core::{ConnId, Connect, Node, Output, Transition};
 
 /// What drives one node.
@@ -51,6 +52,9 @@ struct Core {
     transitions: broadcast::Sender<Transition>,
     /// What the application is to be asked once the lock is gone.
     questions: Vec<Question>,
+    /// Polls whose answer is waited for, and the number of the next one.
+    polls: HashMap<u64, oneshot::Sender<Told>>,
+    next_poll: u64,
     /// When the timer task will look at the node next.
     timer_at: Time,
     /// Whether this node takes no more connections.
@@ -100,6 +104,8 @@ impl Driver {
                 tickets: HashMap::new(),
                 transitions,
                 questions: Vec::new(),
+                polls: HashMap::new(),
+                next_poll: 0,
                 timer_at: Time::ZERO,
                 drains: false,
             }),
@@ -161,6 +167,33 @@ impl Driver {
         let mut core = self.lock();
         let most = most.min(core.ready.len());
         into.extend(core.ready.drain(..most));
+    }
+
+    /// Begins a poll under a number and waits for its answer, at most so long; none if it did not
+    /// come.
+    ///
+    /// # Errors
+    ///
+    /// What `begin` refuses it with.
+    pub(super) async fn poll(
+        &self,
+        limit: Duration,
+        begin: impl FnOnce(Time, &mut Node, u64) -> Result<(), CloseCode>,
+    ) -> Result<Option<Told>, CloseCode> {
+        let (answer, answered) = oneshot::channel();
+        let (number, _) = self.operate(|now, core| {
+            core.next_poll += 1;
+            let number = core.next_poll;
+            begin(now, &mut core.node, number)?;
+            core.polls.insert(number, answer);
+            Ok(number)
+        });
+        let number = number?;
+        let answer = timeout(limit, answered).await;
+        if answer.is_none() {
+            self.lock().polls.remove(&number);
+        }
+        Ok(answer.and_then(Result::ok))
     }
 
     /// Says `closing` in the name of the connection that was given this ticket, once.
@@ -305,8 +338,17 @@ impl Core {
                     self.questions.push(Question::MayJoin { ask: *ask, user, room });
                     continue;
                 }
-                // This node works alone: no store is asked, and nobody asks through outputs.
-                Output::Store { .. } | Output::Answer { .. } | Output::List { .. } => continue,
+                Output::Answer { .. } => {
+                    if let Output::Answer { ask, full, mark, users } = output
+                        && let Some(answer) = self.polls.remove(&ask)
+                    {
+                        // Nobody listening is no error: the one who polled is gone.
+                        let _ = answer.send(Told { full, mark, users });
+                    }
+                    continue;
+                }
+                // This node works alone: no store is asked, and nobody lists.
+                Output::Store { .. } | Output::List { .. } => continue,
             };
             if let Some(line) = self.line(*conn).cloned() {
                 self.deliveries.push((line, output));

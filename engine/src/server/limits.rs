@@ -26,6 +26,11 @@ pub struct Limits {
     pub frames_per_second: u32,
     /// Frames that it may send at once. Default 1,000.
     pub burst: u32,
+    /// Polls a second of one user in the long run, from all its devices; more are answered 429. One
+    /// of many users counts as one more for every 100 of them. Default 1.
+    pub polls_per_second: u32,
+    /// Polls of one user at once. Default 20.
+    pub poll_burst: u32,
     /// How long a client that is told to come back later (`full`) is asked to wait. Default 10 s.
     pub full_retry_after: Duration,
 }
@@ -39,6 +44,8 @@ impl Default for Limits {
             auth_timeout: Duration::from_secs(10),
             frames_per_second: 100,
             burst: 1_000,
+            polls_per_second: 1,
+            poll_burst: 20,
             full_retry_after: Duration::from_secs(10),
         }
     }
@@ -68,12 +75,32 @@ impl Bucket {
     /// Pays for a frame of `bytes`; false if there is not enough for it. One heavier than a whole
     /// burst empties a full bucket and passes: the protocol limits how heavy it is.
     pub(super) fn take(&mut self, now: Time, bytes: usize) -> bool {
+        self.gain(now);
+        self.pay(FRAME + (bytes / WEIGHT) as u64 * FRAME)
+    }
+
+    /// Pays for what weighs as much as so many frames.
+    pub(super) fn take_weight(&mut self, now: Time, frames: u64) -> bool {
+        self.gain(now);
+        self.pay(frames.saturating_mul(FRAME))
+    }
+
+    /// Whether nothing was taken that has not come back.
+    pub(super) fn is_full(&mut self, now: Time) -> bool {
+        self.gain(now);
+        self.level == self.size
+    }
+
+    fn gain(&mut self, now: Time) {
         let passed: Span = now.since(self.at);
         self.at = self.at.max(now);
         // Frames a second are thousandths of a frame a millisecond.
         let gained = passed.as_millis().saturating_mul(self.per_second);
         self.level = self.level.saturating_add(gained).min(self.size);
-        let weight = (FRAME + (bytes / WEIGHT) as u64 * FRAME).min(self.size);
+    }
+
+    fn pay(&mut self, weight: u64) -> bool {
+        let weight = weight.min(self.size);
         match self.level.checked_sub(weight) {
             Some(left) => {
                 self.level = left;

@@ -39,6 +39,7 @@ mod jwt;
 mod limits;
 mod line;
 mod origin;
+mod poll;
 mod presence;
 mod socket;
 mod transitions;

@@ -18,6 +18,7 @@ use super::clock::{Clock, timeout};
 use super::driver::Driver;
 use super::limits::Limits;
 use super::origin::Origins;
+use super::poll::{Pollers, poll};
 use super::transitions::Transitions;
 use super::upgrade::upgrade;
 use crate::core::{AudienceCounts, LastSeen, NodeCounts, Transition};
@@ -47,6 +48,8 @@ pub(super) struct Shared {
     /// Which pages may connect; none: any.
     pub(super) origins: Option<Origins>,
     pub(super) limits: Limits,
+    /// How fast each user polls.
+    pub(super) pollers: Pollers,
     /// Open connections.
     pub(super) open: AtomicUsize,
     /// Told whenever one has ended.
@@ -113,11 +116,13 @@ impl Presence {
     }
 
     /// The routes, to be nested into an application: the WebSocket is at the nested root, and
-    /// below it `closing`, for the beacon of a page that goes away.
+    /// below it `closing`, for the beacon of a page that goes away, and `poll`, for those who cannot
+    /// hold a connection.
     pub fn router<S: Clone + Send + Sync + 'static>(&self) -> Router<S> {
         Router::new()
             .route("/", any(upgrade))
             .route("/closing", post(closing))
+            .route("/poll", any(poll))
             .with_state(Arc::clone(&self.shared))
     }
 

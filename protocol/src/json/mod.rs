@@ -11,11 +11,13 @@
 //! Built with the feature `json` only, which pages never need.
 
 pub(crate) mod client;
+pub(crate) mod poll;
 pub(crate) mod read;
 pub(crate) mod secs;
 pub(crate) mod server;
 
 pub use client::ClientText;
+pub use poll::{PollText, decode_poll, encode_poll_refused, encode_polled};
 pub use server::ServerText;
 
 pub(crate) use client::Client;

@@ -80,6 +80,8 @@ pub struct Scenario {
     pub slack: u64,
     /// The expectations, ranges expanded.
     pub expects: Vec<Stated>,
+    /// The line on which they begin.
+    pub expect_line: usize,
 }
 
 /// An expectation with the line that states it.
@@ -141,6 +143,7 @@ impl Scenario {
         }
         // Stable: steps of one time stay in the file's order.
         steps.sort_by_key(|step| step.at);
+        let expect_line = fields.line_of("expect");
         let mut expects = Vec::new();
         for item in fields.need_list("expect")? {
             for (_, _, item) in names.expand(&item)? {
@@ -149,7 +152,7 @@ impl Scenario {
             }
         }
         fields.finish()?;
-        Ok(Self { case, title, kind, settings, nodes, steps, until, slack, expects })
+        Ok(Self { case, title, kind, settings, nodes, steps, until, slack, expects, expect_line })
     }
 }
 

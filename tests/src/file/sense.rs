@@ -16,7 +16,7 @@ impl Scenario {
     pub fn check(&self) -> Result<(), FileError> {
         if self.expects.is_empty() {
             return Err(FileError {
-                line: 0,
+                line: self.expect_line,
                 text: "`expect` is empty: whatever happens would be right; state what must hold, \
                        or play the file under the rules alone with `cargo xtask hunt FILE`"
                     .into(),

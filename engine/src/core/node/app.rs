@@ -25,6 +25,11 @@ impl Refusal {
 pub struct NoteTooLong;
 
 impl Node {
+    /// Whether the user's account or tokens are no longer good, as far as this node knows.
+    pub fn is_revoked(&self, user: &str) -> bool {
+        self.directory.find(user).is_some_and(|it| self.directory.has_been_revoked(it))
+    }
+
     /// The user's own choice of how to appear; it works with no session too.
     pub fn set_mode(&mut self, now: Time, user: &str, mode: Mode) {
         if self.shared.is_some() {

@@ -3,7 +3,7 @@
 //! A look may need the application's word on who may see whom, and the shared store's on how the
 //! users stand. It waits for both, in this order, and is answered through the gate.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -69,13 +69,10 @@ impl Node {
     /// number `ask`. With a mark of an earlier answer about the same users, only what changed since
     /// is told, or everything again if that cannot be said.
     pub fn ask(&mut self, now: Time, ask: u64, viewer: &str, users: &[&str], since: Option<Mark>) {
-        let mut names: Vec<Arc<str>> = Vec::with_capacity(users.len());
-        for &user in users {
-            // The same name twice is one question.
-            if !names.iter().any(|it| **it == *user) {
-                names.push(user.into());
-            }
-        }
+        // The same name twice is one question.
+        let mut seen = BTreeSet::<&str>::new();
+        let names: Vec<Arc<str>> =
+            users.iter().filter(|it| seen.insert(it)).map(|&it| it.into()).collect();
         let look = Look { ask, viewer: viewer.into(), users: names, since };
         let pairs = look.users.clone();
         let viewer = Arc::clone(&look.viewer);

@@ -1,0 +1,295 @@
+//! Polls over HTTP, for those who cannot hold a connection (rule 16): one request, one look at some
+//! users through the same gate as everything else.
+//!
+//! An answer looks the same whether anything has changed or not, but for what it tells: the same
+//! status, the same headers, nothing that a cache could keep.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use greendot_protocol::limits::{POLL_BYTES, SESSION_BYTES, USER_BYTES, WATCHES};
+use greendot_protocol::{CloseCode, Poll, Polled, PolledUser, Span, State as Looks, json};
+
+use super::auth::Token;
+use super::check::check;
+use super::clock::timeout;
+use super::limits::Bucket;
+use super::origin::forbidden;
+use super::presence::Shared;
+use crate::core::{Answer, Connect, Mark, SelfReport};
+
+/// How soon the next poll is expected from a client that does not say.
+const INTERVAL: Span = Span::from_secs(30);
+
+/// So many users weigh as much as one more poll.
+const USERS_A_POLL: usize = 100;
+
+/// What a poll told, as the core gave it.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) full: bool,
+    pub(super) mark: Mark,
+    pub(super) users: Vec<Answer>,
+}
+
+/// How fast each user polls. Those whose bucket is full again are forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Pollers(Mutex<HashMap<String, Bucket>>);
+
+/// Users whose polls are counted at a time, before those at rest are forgotten.
+const COUNTED: usize = 10_000;
+
+impl Pollers {
+    /// Pays for a poll of so many users.
+    fn take(&self, shared: &Shared, user: &str, users: usize) -> bool {
+        let now = shared.clock.now();
+        let (rate, burst) = (shared.limits.polls_per_second, shared.limits.poll_burst);
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= COUNTED && !all.contains_key(user) {
+            all.retain(|_, it| !it.is_full(now));
+        }
+        let bucket = all.entry(user.into()).or_insert_with(|| Bucket::full(now, rate, burst));
+        bucket.take_weight(now, 1 + (users / USERS_A_POLL) as u64)
+    }
+}
+
+/// Takes a poll.
+pub(super) async fn poll(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    if let Some(origins) = &shared.origins
+        && !origins.allow(request.headers())
+    {
+        return forbidden(request.headers());
+    }
+    let origin = request.headers().get(header::ORIGIN).cloned();
+    let mut response = match *request.method() {
+        Method::POST => match answer(&shared, request).await {
+            Ok(body) => json_response(StatusCode::OK, body),
+            Err(refused) => refused.response(&shared),
+        },
+        // A page of an allowed origin asks first.
+        Method::OPTIONS if shared.origins.is_some() => preflight(),
+        _ => (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")]).into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if shared.origins.is_some() {
+        headers.insert(header::VARY, HeaderValue::from_static("origin"));
+        if let Some(origin) = origin {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        }
+        if shared.authenticator.looks_at_headers() {
+            let yes = HeaderValue::from_static("true");
+            headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, yes);
+        }
+    }
+    response
+}
+
+fn preflight() -> Response {
+    let headers = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "POST"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+async fn answer(shared: &Arc<Shared>, request: Request) -> Result<Vec<u8>, Refused> {
+    let Ok(unauthenticated) = Arc::clone(&shared.unauthenticated).try_acquire_owned() else {
+        return Err(Refused::of(CloseCode::Full));
+    };
+    if shared.driver.drains() {
+        return Err(Refused::of(CloseCode::Drain));
+    }
+    let (head, body) = request.into_parts();
+    let body = read(shared, body).await?;
+    let text = json::decode_poll(&body).map_err(|error| {
+        Refused::because("bad_request", format!("the body is no poll: {error}"))
+    })?;
+    let poll = text.poll();
+    examine(&poll)?;
+    let looks = shared.authenticator.looks_at_headers();
+    let token = Token::new(bearer(&head.headers));
+    let identity = check(shared, token, looks.then(|| Arc::new(head.headers)))
+        .await
+        .map_err(|it| Refused::of(it.code()))?;
+    drop(unauthenticated);
+    let user = identity.user();
+    if user.is_empty() || user.len() > USER_BYTES {
+        return Err(Refused::of(CloseCode::BadToken));
+    }
+    if !shared.pollers.take(shared, user, poll.users.len()) {
+        return Err(Refused::of(CloseCode::TooFast));
+    }
+    let since = from_hex(poll.mark).as_deref().and_then(Mark::from_bytes);
+    let told = shared
+        .driver
+        .poll(shared.limits.auth_timeout, |now, node, ask| {
+            if node.is_revoked(user) {
+                return Err(CloseCode::Revoked);
+            }
+            if !poll.session.is_empty() {
+                node.handle_poll(now, &connect(user, &poll), interval(&poll))
+                    .map_err(|it| it.code)?;
+            }
+            node.ask(now, ask, user, &poll.users, since);
+            Ok(())
+        })
+        .await
+        .map_err(Refused::of)?;
+    told.map(|it| encode(&it)).ok_or_else(|| Refused::of(CloseCode::CheckFailed))
+}
+
+async fn read(shared: &Shared, body: Body) -> Result<Bytes, Refused> {
+    match timeout(shared.limits.hello_timeout, to_bytes(body, POLL_BYTES)).await {
+        Some(Ok(bytes)) => Ok(bytes),
+        Some(Err(_)) => Err(Refused::because(
+            "too_large",
+            format!("the body has more than {POLL_BYTES} bytes, or broke off"),
+        )),
+        None => Err(Refused::of(CloseCode::HelloTimeout)),
+    }
+}
+
+/// Whether it asks what can be answered.
+fn examine(poll: &Poll<'_>) -> Result<(), Refused> {
+    let count = poll.users.len();
+    if count == 0 || count > WATCHES {
+        return Err(Refused::because(
+            "bad_request",
+            format!("it asks about {count} users; 1 to {WATCHES} are allowed in one poll"),
+        ));
+    }
+    let wrong = |it: &&&str| it.is_empty() || it.len() > USER_BYTES;
+    if let Some((at, name)) = poll.users.iter().enumerate().find(|(_, it)| wrong(it)) {
+        return Err(Refused::because(
+            "bad_user",
+            format!(
+                "the user at place {at} has a name of {} bytes; 1 to {USER_BYTES} are allowed",
+                name.len()
+            ),
+        ));
+    }
+    if poll.session.len() > SESSION_BYTES {
+        return Err(Refused::because(
+            "bad_session",
+            format!("the session's id has {} bytes; at most {SESSION_BYTES}", poll.session.len()),
+        ));
+    }
+    Ok(())
+}
+
+fn bearer(headers: &HeaderMap) -> &str {
+    let value = headers.get(header::AUTHORIZATION).and_then(|it| it.to_str().ok());
+    match value.and_then(|it| it.split_once(' ')) {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
+        _ => "",
+    }
+}
+
+fn interval(poll: &Poll<'_>) -> Span {
+    if poll.interval == Span::ZERO { INTERVAL } else { poll.interval }
+}
+
+fn connect<'a>(user: &'a str, poll: &Poll<'a>) -> Connect<'a> {
+    let report = SelfReport { idle: poll.idle, ..SelfReport::default() };
+    Connect { user, session: poll.session, passive: false, report, token_until: None, device: "" }
+}
+
+fn encode(told: &Told) -> Vec<u8> {
+    // In a full answer, who is offline and was never seen is left out, as in a snapshot.
+    let says = |it: &&Answer| !told.full || it.state != Looks::Offline || it.seen_ago.is_some();
+    let users = told.users.iter().filter(says).map(|it| PolledUser {
+        user: &it.user,
+        state: it.state,
+        seen_ago: it.seen_ago,
+        coarse: it.coarse,
+        note: &it.note,
+    });
+    let mark = to_hex(&told.mark.to_bytes());
+    let mut out = Vec::new();
+    json::encode_polled(&Polled { full: told.full, mark: &mark, users: users.collect() }, &mut out);
+    out
+}
+
+/// Why a poll is not answered.
+struct Refused {
+    status: StatusCode,
+    error: &'static str,
+    text: String,
+}
+
+impl Refused {
+    /// The poll itself is wrong.
+    fn because(error: &'static str, text: String) -> Self {
+        let too_large = error == "too_large";
+        let status =
+            if too_large { StatusCode::PAYLOAD_TOO_LARGE } else { StatusCode::BAD_REQUEST };
+        Self { status, error, text }
+    }
+
+    /// For what a connection would be closed with this code.
+    fn of(code: CloseCode) -> Self {
+        let (status, text) = match code {
+            CloseCode::BadToken => (
+                StatusCode::UNAUTHORIZED,
+                "the token is missing or not believed: send `Authorization: Bearer TOKEN`",
+            ),
+            CloseCode::NotAllowed => (StatusCode::FORBIDDEN, "this user is not allowed in"),
+            CloseCode::Revoked => (StatusCode::FORBIDDEN, "the account or its tokens were revoked"),
+            CloseCode::BadSession => (StatusCode::BAD_REQUEST, "the session's id is too long"),
+            CloseCode::HelloTimeout => (StatusCode::REQUEST_TIMEOUT, "the body came too slowly"),
+            CloseCode::TooFast => {
+                (StatusCode::TOO_MANY_REQUESTS, "more polls than allowed: poll less often")
+            }
+            CloseCode::CheckFailed => {
+                (StatusCode::SERVICE_UNAVAILABLE, "nobody could say in time: try again later")
+            }
+            _ => (StatusCode::SERVICE_UNAVAILABLE, "no polls are taken here now: try again later"),
+        };
+        Self { status, error: code.name(), text: text.into() }
+    }
+
+    fn response(&self, shared: &Shared) -> Response {
+        let mut body = Vec::new();
+        json::encode_poll_refused(self.error, &self.text, &mut body);
+        let mut response = json_response(self.status, body);
+        let headers = response.headers_mut();
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
+                let secs = shared.limits.full_retry_after.as_secs().max(1);
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(secs));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+fn json_response(status: StatusCode, body: Vec<u8>) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
+    bytes.iter().flat_map(|it| [digit(it >> 4), digit(it & 15)]).collect()
+}
+
+/// None if it is no text that [`to_hex`] wrote: then the mark is as good as none.
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) {
+        return None;
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    text.as_bytes()
+        .chunks_exact(2)
+        .map(|it| Some((digit(it[0])? << 4 | digit(it[1])?) as u8))
+        .collect()
+}
