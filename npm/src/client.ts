@@ -19,6 +19,9 @@ import type { Link, Mode, Presence, Room, Stop, View } from "./types.js";
  */
 const open = new Set<Client>();
 
+/** After so many sockets in a row that did not open, polls are tried. */
+const BLOCKED = 3;
+
 /** The TypeScript half of a client. What is decided is decided in the wasm half; until that is loaded, wishes wait here. */
 export class Client implements Presence {
   readonly #settings: Settings;
@@ -37,6 +40,11 @@ export class Client implements Presence {
   #modeChosen = false;
   #note: string | undefined;
   #log: ((socket: WebSocket) => void) | undefined;
+  /** How many sockets in a row have not opened. */
+  #blocked = 0;
+  /** What stands in for sockets, once it was needed, and whether it does now. */
+  #polls: (typeof import("./poll.js"))["PollSocket"] | undefined;
+  #polled = false;
   #unbind: Stop = () => {};
   /** Whether the app was told why the link is about to stop. */
   #refusalTold = false;
@@ -210,7 +218,8 @@ export class Client implements Presence {
       const next = "Give what the server's authenticator takes, then call connect().";
       this.#fail(new GreendotError(why, "the server refused it", "the token", next));
     }
-    this.#link.set(link);
+    // A live link that goes by polls says so.
+    this.#link.set(state === "live" && this.#polled ? { ...link, why: "polled" } : link);
     this.#followLink();
   }
 
@@ -230,6 +239,22 @@ export class Client implements Presence {
     if (this.#mode === mode) return;
     this.#mode = mode;
     queueMicrotask(() => this.#modes.tell(mode));
+  }
+
+  /** A socket, or what stands in for one where none opens. */
+  #socket(url: string, protocol: string): WebSocket {
+    const PollSocket = this.#blocked < BLOCKED ? undefined : this.#polls;
+    this.#polled = PollSocket !== undefined;
+    if (PollSocket !== undefined) {
+      const usable = (polls: boolean): void => void (this.#blocked = polls ? BLOCKED : 0);
+      return new PollSocket(url, () => new WebSocket(url, protocol), usable) as unknown as WebSocket;
+    }
+    const socket = new WebSocket(url, protocol);
+    this.#blocked++;
+    socket.addEventListener("open", () => void (this.#blocked = 0));
+    if (this.#blocked === BLOCKED) void import("./poll.js").then(it => (this.#polls = it.PollSocket), () => {});
+    this.#log?.(socket);
+    return socket;
   }
 
   async #token(dial: number): Promise<void> {
@@ -279,9 +304,9 @@ export class Client implements Presence {
       needToken: dial => tell(it => void it.#token(dial)),
       url: node => nodes[node] ?? "",
       socket: (url, protocol) => {
-        const socket = new WebSocket(url, protocol);
-        tell(it => it.#log?.(socket));
-        return socket;
+        let socket: WebSocket | undefined;
+        tell(it => (socket = it.#socket(url, protocol)));
+        return socket ?? new WebSocket(url, protocol);
       },
       // Without a closure of its own: this is called for every change.
       changed: (part, row) => {

@@ -84,6 +84,7 @@ fn bundled(exports: &[&str]) -> Result<Vec<u8>> {
             .arg(&page)
             .arg(format!("--outfile={}", bundle.display()))
             // Loaded only by pages that ask for the log of frames.
+            .arg("--external:*/poll.js")
             .arg("--external:*/debug.js");
     for peer in package["peerDependencies"].as_object().into_iter().flatten() {
         esbuild = esbuild.arg(format!("--external:{}", peer.0));
