@@ -25,8 +25,11 @@ const USER_BYTES = 128;
 /** How long an answer may take, in ms. */
 const PATIENCE = 8_000;
 
-/** When it is first tried whether a WebSocket opens by now, in ms, and the longest that it comes to, doubling. */
-const FIRST_TRY = 15_000;
+/**
+ * When it is first tried whether a WebSocket opens by now, in ms, and the longest that it comes to, doubling. Soon at first:
+ * a server that was down for a while may have come back between the last socket and the first poll.
+ */
+const FIRST_TRY = 1_000;
 const LAST_TRY = 300_000;
 
 /** WebSocket's code for a connection that broke. */
