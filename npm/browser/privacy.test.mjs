@@ -98,3 +98,19 @@ test("two in one talk see each other there; who is invisible, hides or looks els
   await opens(bo, "cy");
   await seesViewers(ana, "", "Only you are viewing this talk");
 });
+
+test("one sees where one is, and ends a page that was left open elsewhere", async () => {
+  // Nobody else in this file is eli, so none of the sessions is left over.
+  const [eli, elsewhere, bo] = await Promise.all([person("eli"), person("eli"), person("bo")]);
+  await bo.sees("eli", "online");
+  const from = Date.now();
+  await hiding(eli, "Bo");
+  const devices = eli.page.getByRole("region", { name: "Where you are" });
+  await devices.getByRole("listitem").nth(1).waitFor();
+  assert.match(await devices.locator('[data-here="true"]').innerText(), /^Chrome on Linux\s+this page$/);
+  await devices.getByRole("button", { name: "End it on Chrome on Linux" }).click();
+  await elsewhere.link("stopped");
+  await elsewhere.page.getByRole("status").getByText("You have ended this page").waitFor();
+  await devices.locator('[data-here="false"]').waitFor({ state: "detached" });
+  assert.deepEqual(await bo.states("eli", from), ["online"]);
+});

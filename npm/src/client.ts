@@ -5,13 +5,14 @@ import { LinkStatus } from "./link.js";
 import { Listeners } from "./listeners.js";
 import type { Load, WasmSource } from "./load.js";
 import type { Settings } from "./options.js";
+import type { Own } from "./own.js";
 import { bindPage, pageNow } from "./page.js";
 import { Parts } from "./parts.js";
 import { randomWords } from "./random.js";
 import { Rooms } from "./rooms.js";
 import { Rows } from "./rows.js";
 import { claimSession, releaseSession, renewSession } from "./session.js";
-import type { Link, Mode, Presence, Room, Stop, View } from "./types.js";
+import type { Link, Mode, OwnSession, Presence, Room, Stop, View } from "./types.js";
 
 /**
  * Clients that are not closed. The wasm side holds them weakly only, so that a closed one can be collected with all it
@@ -39,7 +40,12 @@ export class Client implements Presence {
   #mode: Mode = "auto";
   #modeChosen = false;
   #note: string | undefined;
-  #log: ((socket: WebSocket) => void) | undefined;
+  readonly #own = new Listeners<readonly OwnSession[]>();
+  #sessions = NO_SESSIONS;
+  #ownLoaded: Promise<Own> | undefined;
+  #socket: WebSocket | undefined;
+  /** Who is told of each socket. */
+  readonly #taps = new Set<(socket: WebSocket) => void>();
   /** How many sockets in a row have not opened. */
   #blocked = 0;
   /** What stands in for sockets, once it was needed, and whether it does now. */
@@ -106,6 +112,25 @@ export class Client implements Presence {
     this.#engine?.setNote(note);
   }
 
+  get sessions(): readonly OwnSession[] {
+    return this.#sessions;
+  }
+
+  onSessions(listener: (sessions: readonly OwnSession[]) => void): Stop {
+    const stop = this.#own.add(listener);
+    this.#withOwn(own => own.want(true));
+    return () => {
+      stop();
+      if (!this.#own.empty) return;
+      this.#sessions = NO_SESSIONS;
+      this.#withOwn(own => own.want(false));
+    };
+  }
+
+  endSession(id: string): void {
+    this.#withOwn(own => own.end(id));
+  }
+
   get link(): Link {
     return this.#link.now;
   }
@@ -134,6 +159,26 @@ export class Client implements Presence {
     this.#shut(engine => engine.signOut());
   }
 
+  /** Does something with what few pages use, which is loaded then. */
+  #withOwn(deed: (own: Own) => void): void {
+    if (this.#load === undefined) return;
+    this.#ownLoaded ??= import("./own.js").then(({ Own }) => {
+      const own = new Own(sessions => this.#sessionsAre(sessions));
+      this.#taps.add(own.tap);
+      if (this.#socket !== undefined) own.tap(this.#socket);
+      return own;
+    });
+    this.#ownLoaded.then(deed, error => {
+      this.#ownLoaded = undefined;
+      this.#fail(wrapped(error, "load_failed", "own sessions are not known", "the file own.js", "Ask again."));
+    });
+  }
+
+  #sessionsAre(sessions: readonly OwnSession[]): void {
+    this.#sessions = sessions;
+    this.#own.tell(sessions);
+  }
+
   #open(): void {
     open.add(this);
     const session = claimSession(this.#settings.session, this.#session);
@@ -150,6 +195,7 @@ export class Client implements Presence {
     this.#unbind();
     if (this.#session !== undefined) releaseSession(this.#session);
     if (this.#engine !== undefined) how(this.#engine);
+    this.#sessions = NO_SESSIONS;
     this.#linkIs({ state: "closed" });
   }
 
@@ -158,7 +204,7 @@ export class Client implements Presence {
     this.#linkIs({ state: "connecting" });
     try {
       const engine = await load();
-      if (this.#settings.debug) this.#log = (await import("./debug.js")).logFrames;
+      if (this.#settings.debug) this.#taps.add((await import("./debug.js")).logFrames);
       if (open.has(this)) this.#attach(engine);
     } catch (error) {
       if (open.has(this)) this.#linkIs({ state: "stopped", why: "load_failed" });
@@ -170,13 +216,14 @@ export class Client implements Presence {
   }
 
   #attach(engineClass: EngineClass): void {
-    const { nodes, idleAfterSecs } = this.#settings;
+    const { nodes, idleAfterSecs, device } = this.#settings;
     const [seed = 0, seed2 = 0] = randomWords(2);
     const engine = new engineClass(Client.#hostOf(this), this.#session ?? "", nodes.length, idleAfterSecs, seed, seed2);
     this.#engine = this.#rows.engine = engine;
     // All that goes into the hello comes before the dial: who is invisible is so from the first frame on.
     if (this.#modeChosen) engine.setMode(MODES.indexOf(this.#mode));
     if (this.#note !== undefined) engine.setNote(this.#note);
+    if (device !== undefined) engine.device(device);
     this.#parts.attach(engine);
     this.#rooms.attach(engine);
     for (const event of pageNow()) engine.page(event);
@@ -242,10 +289,11 @@ export class Client implements Presence {
   }
 
   /** A socket, or what stands in for one where none opens. */
-  #socket(url: string, protocol: string): WebSocket {
+  #dial(url: string, protocol: string): WebSocket {
     const PollSocket = this.#blocked < BLOCKED ? undefined : this.#polls;
     this.#polled = PollSocket !== undefined;
     if (PollSocket !== undefined) {
+      this.#socket = undefined;
       const usable = (polls: boolean): void => void (this.#blocked = polls ? BLOCKED : 0);
       return new PollSocket(url, () => new WebSocket(url, protocol), usable) as unknown as WebSocket;
     }
@@ -253,7 +301,8 @@ export class Client implements Presence {
     this.#blocked++;
     socket.addEventListener("open", () => void (this.#blocked = 0));
     if (this.#blocked === BLOCKED) void import("./poll.js").then(it => (this.#polls = it.PollSocket), () => {});
-    this.#log?.(socket);
+    this.#socket = socket;
+    for (const tap of this.#taps) tap(socket);
     return socket;
   }
 
@@ -305,7 +354,7 @@ export class Client implements Presence {
       url: node => nodes[node] ?? "",
       socket: (url, protocol) => {
         let socket: WebSocket | undefined;
-        tell(it => (socket = it.#socket(url, protocol)));
+        tell(it => (socket = it.#dial(url, protocol)));
         return socket ?? new WebSocket(url, protocol);
       },
       // Without a closure of its own: this is called for every change.
@@ -313,8 +362,6 @@ export class Client implements Presence {
         const alive = weak.deref();
         if (alive !== undefined) alive.#parts.changed(part, row);
       },
-      // Changes are told in a microtask, which comes after the whole batch in any case.
-      flushed: () => {},
       room: room => tell(it => it.#rooms.changed(room)),
       link: (state, code, retryMs) => tell(it => it.#linkTold(linkOf(state, code, retryMs))),
       stale: is => tell(it => it.#staleIs(is)),
@@ -324,6 +371,8 @@ export class Client implements Presence {
     };
   }
 }
+
+const NO_SESSIONS: readonly OwnSession[] = Object.freeze([]);
 
 /** Tells a node that this page goes, over a connection of its own. */
 function sendClosing(node: string, ticket: string): void {

@@ -1,12 +1,13 @@
 /** The wasm client, as its Rust side promises it. All calls return at once and none throws in ordinary use. */
 export interface Engine {
+  /** What the person may call this device, said from the next dial on. */
+  device(name: string): void;
   connect(): void;
   disconnect(): void;
   signOut(): void;
   /** Returns the user's row: a small number, the same for as long as anyone watches the user. */
   subscribe(part: number, user: string): number;
   unsubscribe(part: number, row: number): void;
-  unsubscribeAll(part: number): void;
   /** Goes into a room, once more; returns its number, the same for as long as it is joined. */
   join(room: string): number;
   leave(room: number): void;
@@ -23,7 +24,7 @@ export interface Engine {
   token(dial: number, token: string): void;
   tokenFailed(dial: number, notAllowed: boolean): void;
   state(row: number): number;
-  /** How long ago, as of now; -1: not known. */
+  /** How long ago, as of now; -1: not known. Below that it is no more than a bound: -2 less the age. */
   seenAgoMs(row: number): number;
   note(row: number): string | undefined;
 }
@@ -35,7 +36,6 @@ export interface Host {
   /** Opens a WebSocket; may throw as its constructor does. */
   socket(url: string, protocol: string): WebSocket;
   changed(part: number, row: number): void;
-  flushed(): void;
   room(room: number): void;
   link(state: number, why: number, retryMs: number): void;
   stale(is: boolean): void;

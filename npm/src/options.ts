@@ -7,6 +7,7 @@ export interface Settings {
   readonly nodes: readonly string[];
   readonly token: Options["token"];
   readonly session: string | undefined;
+  readonly device: string | undefined;
   /** As the wasm client takes it: -1 leaves it to the server. */
   readonly idleAfterSecs: number;
   readonly debug: boolean;
@@ -18,14 +19,16 @@ export interface Settings {
  */
 export function settingsOf(options: Options, dials: boolean): Settings {
   // From JavaScript anything can come, or nothing.
-  const { token, session, idleAfter } = options ?? {};
+  const { token, session, device, idleAfter } = options ?? {};
   for (const name in options) {
     if (name in KNOWN) continue;
     throw new GreendotError("bad_option", "it is unknown", `the option ${name}`, `Known are ${Object.keys(KNOWN)}.`);
   }
   if (typeof token !== "function") throw wrong("token", token, "Give a function.");
-  if (session !== undefined && (session === "" || new TextEncoder().encode(session).length > SESSION_BYTES)) {
-    throw wrong("session", session, `Give 1 to ${SESSION_BYTES} bytes, or leave it out.`);
+  for (const [name, text] of [["session", session], ["device", device]] as const) {
+    if (text !== undefined && (text === "" || new TextEncoder().encode(text).length > NAME_BYTES)) {
+      throw wrong(name, text, `Give 1 to ${NAME_BYTES} bytes, or leave it out.`);
+    }
   }
   if (idleAfter !== undefined && !(idleAfter >= 0 && idleAfter <= IDLE_AFTER_MAX)) {
     throw wrong("idleAfter", idleAfter, `Give 0 (never) to ${IDLE_AFTER_MAX} seconds.`);
@@ -34,6 +37,7 @@ export function settingsOf(options: Options, dials: boolean): Settings {
     nodes: dials ? nodesOf(options) : [],
     token,
     session,
+    device,
     idleAfterSecs: idleAfter === undefined ? -1 : Math.ceil(idleAfter),
     debug: options.debug === true,
   };
@@ -75,14 +79,15 @@ const KNOWN: Record<keyof Options, 0> = {
   urls: 0,
   token: 0,
   session: 0,
+  device: 0,
   idleAfter: 0,
   wasm: 0,
   headless: 0,
   debug: 0,
 };
 
-/** The protocol's limit. */
-const SESSION_BYTES = 64;
+/** The protocol's limit on the session's id and the device's name. */
+const NAME_BYTES = 64;
 
 /** A year; the wasm client counts in 32 bits. */
 const IDLE_AFTER_MAX = 366 * 24 * 3_600;

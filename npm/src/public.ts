@@ -7,6 +7,7 @@ export type {
   Mode,
   OfflineView,
   Options,
+  OwnSession,
   Presence,
   PresentView,
   Room,

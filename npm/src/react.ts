@@ -1,5 +1,5 @@
 import { createContext, createElement, type ReactElement, type ReactNode, useCallback, useContext, useMemo, useSyncExternalStore } from "react";
-import type { Link, Mode, Presence, RoomView, UnknownView, View } from "./types.js";
+import type { Link, Mode, OwnSession, Presence, RoomView, UnknownView, View } from "./types.js";
 
 const Context = createContext<Presence | undefined>(undefined);
 
@@ -68,6 +68,32 @@ export function useMyMode(): [Mode, (mode: Mode) => void] {
   const setMode = useCallback((chosen: Mode) => client.setMode(chosen), [client]);
   return [mode, setMode];
 }
+
+/** The own user, as only its own pages see it. */
+export interface MyPresence {
+  readonly mode: Mode;
+  readonly setMode: (mode: Mode) => void;
+  /** Its devices and tabs; empty until they are told. */
+  readonly sessions: readonly OwnSession[];
+  /** Ends another of them. */
+  readonly endSession: (id: string) => void;
+}
+
+/** The own user's mode and sessions. What the sessions need is loaded with the first such component. */
+export function useMyPresence(): MyPresence {
+  const client = usePresenceClient();
+  const [mode, setMode] = useMyMode();
+  const subscribe = useCallback((changed: () => void) => client.onSessions(changed), [client]);
+  const sessions = useSyncExternalStore(
+    subscribe,
+    () => client.sessions,
+    () => NO_SESSIONS,
+  );
+  const endSession = useCallback((id: string) => client.endSession(id), [client]);
+  return useMemo(() => ({ mode, setMode, sessions, endSession }), [mode, setMode, sessions, endSession]);
+}
+
+const NO_SESSIONS: readonly OwnSession[] = Object.freeze([]);
 
 /** What a server renders, and a page while it takes that over. */
 const SERVER_LINK: Link = Object.freeze({ state: "closed", stale: true });

@@ -56,6 +56,28 @@ export interface LastSeen {
   readonly at: Date;
   /** How long ago, in milliseconds, at the moment this object was made. */
   readonly agoMs: number;
+  /**
+   * The user tells it only so: then `at` and `agoMs` are no more than a bound, and the user was seen since. `recently`: within
+   * three days.
+   */
+  readonly coarse?: "recently" | "this week";
+}
+
+/** One device or tab of the own user. Frozen. */
+export interface OwnSession {
+  readonly id: string;
+  /** What its page called the device (the option `device`). */
+  readonly device?: string;
+  /** Whether nobody has touched it for a while. */
+  readonly idle: boolean;
+  /** Whether its connection is gone, and it may still come back. */
+  readonly lingering: boolean;
+  /** Whether it counts for nothing, as a bot does. */
+  readonly passive: boolean;
+  /** Whether it is this page. */
+  readonly here: boolean;
+  /** Since when, by this device's clock. A fresh `Date` at each read. */
+  readonly since: Date;
 }
 
 /**
@@ -124,6 +146,8 @@ export interface Options {
    * else.
    */
   readonly session?: string;
+  /** What the person may call this device, for the list of the own sessions; at most 64 bytes. */
+  readonly device?: string;
   /** After how many seconds without input the user counts as away; 0: never. By default what the server says. */
   readonly idleAfter?: number;
   /** Where the wasm file comes from, if not from beside this package's own code (own CDN, a bundler that needs help). */
@@ -158,6 +182,13 @@ export interface Presence {
   onMode(listener: (mode: Mode) => void): Stop;
   /** Words beside the own dot, at most 256 bytes; empty takes them away. */
   setNote(note: string): void;
+
+  /** The own user's sessions, as told last; empty while nobody listens. */
+  readonly sessions: readonly OwnSession[];
+  /** Called whenever `sessions` has changed. What it needs is loaded with the first call. */
+  onSessions(listener: (sessions: readonly OwnSession[]) => void): Stop;
+  /** Ends another of the own sessions: its page stops, with `signed_out`. Said as soon as there is a connection. */
+  endSession(id: string): void;
 
   readonly link: Link;
   onLink(listener: (link: Link) => void): Stop;

@@ -17,6 +17,8 @@ interface AnyView {
 /** Two ages of the same moment, asked for at different times, differ by rounding only. */
 const SAME_MOMENT_MS = 1_000;
 
+const DAY_MS = 86_400_000;
+
 /** Makes the view of a row; the one from before again if nothing in it has changed. */
 export function viewOf(user: string, stale: boolean, row: number, source: Source, before: AnyView): View {
   const state = STATES[source.state(row)] ?? "unknown";
@@ -42,14 +44,19 @@ function made(user: string, state: State, stale: boolean, before?: AnyView, note
 }
 
 function lastSeenOf(agoMs: number, before: LastSeen | undefined): LastSeen | undefined {
-  if (agoMs < 0) return undefined;
+  if (agoMs === -1) return undefined;
+  const bound = agoMs < 0;
+  if (bound) agoMs = -2 - agoMs;
+  // Told as three days or as seven, and grown a little since.
+  const coarse = bound ? (agoMs < 4 * DAY_MS ? "recently" : "this week") : undefined;
   const at = Date.now() - agoMs;
-  if (before !== undefined && Math.abs(before.at.getTime() - at) < SAME_MOMENT_MS) return before;
+  if (before !== undefined && before.coarse === coarse && Math.abs(before.at.getTime() - at) < SAME_MOMENT_MS) return before;
   return Object.freeze({
     // A Date can be written to even inside a frozen object: each reader gets its own.
     get at() {
       return new Date(at);
     },
     agoMs,
+    ...(coarse && { coarse }),
   });
 }

@@ -25,6 +25,19 @@ describe("a view", () => {
     vi.useRealTimers();
   });
 
+  test("says in words what is told in words only", async () => {
+    const { client, engine } = await openLive();
+    client.watch(["ana", "bo"], () => {});
+    const days = (count: number) => count * 86_400_000;
+    engine.arrive({ ana: { state: "offline", agoMs: -2 - days(3) - 50 }, bo: { state: "offline", agoMs: -2 - days(7) } });
+    expect(client.get("ana").lastSeen).toMatchObject({ coarse: "recently", agoMs: days(3) + 50 });
+    expect(client.get("bo").lastSeen).toMatchObject({ coarse: "this week", agoMs: days(7) });
+    const before = client.get("bo");
+    engine.arrive({ bo: { state: "offline", agoMs: days(7) } });
+    expect(client.get("bo")).not.toBe(before);
+    expect(client.get("bo").lastSeen?.coarse).toBeUndefined();
+  });
+
   test("is the same object while nothing changed", async () => {
     const { client, engine } = await openLive();
     client.watch(["ana", "bo"], () => {});

@@ -34,6 +34,8 @@ fn the_scenario_is_the_one_that_is_played() {
 #[test]
 fn every_command_is_one_that_is_there() {
     let commands = fs::read_to_string(root().join("xtask/src/main.rs")).expect("the commands");
+    let options = root().join("engine/src/bin/greendot-server/options.rs");
+    let options = fs::read_to_string(options).expect("the server's options");
     for block in blocks("sh") {
         for line in block.lines() {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -55,6 +57,12 @@ fn every_command_is_one_that_is_there() {
                 }
                 ["cargo", "run", "-p", "greendot-engine", "--bin", name, ..] => {
                     assert!(root().join("engine/src/bin").join(name).is_dir(), "{line}");
+                }
+                ["greendot-server", ..] => {
+                    for option in words[1..].iter().filter_map(|it| it.strip_prefix("--")) {
+                        let field = format!("pub(crate) {}:", option.replace('-', "_"));
+                        assert!(options.contains(&field), "the server knows no --{option}");
+                    }
                 }
                 _ => panic!("nobody checks this command: {line}"),
             }

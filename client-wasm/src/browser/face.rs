@@ -33,6 +33,11 @@ impl Client {
         Self(Shell::new(host, &Config { session, nodes, idle_after, seed }))
     }
 
+    /// What the person may call this device, said from the next dial on.
+    pub fn device(&self, name: &str) {
+        self.0.core.borrow_mut().set_device(name);
+    }
+
     /// Starts the link, or cuts a wait short.
     pub fn connect(&self) {
         self.0.input(Input::Connect);
@@ -133,11 +138,15 @@ impl Client {
         self.0.core.borrow().state(Row(row)) as u8
     }
 
-    /// How long ago the user was last seen, as of now; -1: not known.
+    /// How long ago the user was last seen, as of now; -1: not known. Below that it is no more than
+    /// a bound: -2 less the age.
     #[wasm_bindgen(js_name = seenAgoMs)]
     pub fn seen_ago_ms(&self, row: u32) -> f64 {
         let ago = self.0.core.borrow().seen_ago(self.0.clock.now(), Row(row));
-        ago.map_or(-1.0, |it| it.as_millis() as f64)
+        ago.map_or(-1.0, |(ago, coarse)| {
+            let ago = ago.as_millis() as f64;
+            if coarse { -2.0 - ago } else { ago }
+        })
     }
 
     /// The user's note, if there is one.

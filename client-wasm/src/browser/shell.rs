@@ -4,7 +4,7 @@ use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
-use greendot_protocol::binary::{decode_server, encode_client};
+use greendot_protocol::binary::{decode_but_sessions, encode_client};
 use greendot_protocol::limits::SERVER_FRAME_BYTES;
 use wasm_bindgen::prelude::*;
 
@@ -108,7 +108,8 @@ impl Shell {
             bytes.resize(data.length() as usize, 0);
             copy(&mut bytes, data);
         }
-        match &decode_server(&bytes) {
+        // A user's own sessions are read beside this, in a part of the package that few pages load.
+        match &decode_but_sessions(&bytes) {
             Ok(Some(frame)) => _ = self.input(Input::Frame(dial, frame)),
             Ok(None) => {}
             Err(_) => _ = self.input(Input::Unreadable(dial)),

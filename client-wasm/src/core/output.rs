@@ -190,6 +190,8 @@ pub struct Greeting {
     pub session: Box<str>,
     /// The token of this dial.
     pub token: Box<str>,
+    /// What the person may call this device; may be empty.
+    pub device: Box<str>,
     /// Idle or active.
     pub idle: bool,
     /// Age of the last input in seconds.
@@ -207,7 +209,7 @@ impl Message {
             Self::Hello(hello) => ClientFrame::Hello(Hello {
                 session: &hello.session,
                 token: &hello.token,
-                device: "",
+                device: &hello.device,
                 passive: false,
                 idle: Some(hello.idle),
                 input_age_secs: Some(hello.input_age_secs),

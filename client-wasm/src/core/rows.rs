@@ -181,13 +181,12 @@ impl Slot {
         true
     }
 
-    /// One interest of the part less, or with `all` none any more. Whether that was the last
-    /// interest of anyone.
-    pub(super) fn unlisten(&mut self, part: Part, all: bool) -> bool {
+    /// One interest of the part less. Whether that was the last interest of anyone.
+    pub(super) fn unlisten(&mut self, part: Part) -> bool {
         let Some(at) = self.listeners.iter().position(|it| it.part == part) else { return false };
         if let Some(listener) = self.listeners.get_mut(at) {
             listener.times -= 1;
-            if listener.times > 0 && !all {
+            if listener.times > 0 {
                 return false;
             }
         }
@@ -251,9 +250,9 @@ mod tests {
         assert!(slot.listen(Part(1)));
         assert!(!slot.listen(Part(1)));
         assert!(slot.listen(Part(2)));
-        assert!(!slot.unlisten(Part(1), false));
-        assert!(!slot.unlisten(Part(1), false));
-        assert!(!slot.unlisten(Part(1), false), "it listens no more");
-        assert!(slot.unlisten(Part(2), true));
+        assert!(!slot.unlisten(Part(1)));
+        assert!(!slot.unlisten(Part(1)));
+        assert!(!slot.unlisten(Part(1)), "it listens no more");
+        assert!(slot.unlisten(Part(2)));
     }
 }

@@ -22,12 +22,20 @@ pub(super) struct Shown {
     pub(super) version: Version,
     /// How long ago the user was last seen, and when that was said.
     pub(super) seen: Option<(Span, Time)>,
+    /// Whether that is no more than a bound.
+    pub(super) coarse: bool,
     pub(super) note: Box<str>,
 }
 
 impl Default for Shown {
     fn default() -> Self {
-        Self { state: State::Unknown, version: Version(0), seen: None, note: Box::default() }
+        Self {
+            state: State::Unknown,
+            version: Version(0),
+            seen: None,
+            coarse: false,
+            note: Box::default(),
+        }
     }
 }
 
@@ -37,6 +45,7 @@ impl Shown {
             state: entry.state,
             version: entry.version,
             seen: entry.seen_ago.map(|ago| (ago, now)),
+            coarse: entry.coarse,
             note: entry.note.into(),
         }
     }

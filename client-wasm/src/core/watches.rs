@@ -199,7 +199,7 @@ mod tests {
         let (mut watches, mut out) = (Watches::default(), Queue::default());
         watches.start(&mut rows, Dial(1), &mut out);
         sent(&mut out);
-        rows.get_mut(Row(3)).expect("watched").unlisten(Part(1), false);
+        rows.get_mut(Row(3)).expect("watched").unlisten(Part(1));
         let (ana, _) = rows.find_or_insert("ana");
         rows.get_mut(ana).expect("just made").listen(Part(1));
         watches.exchange(&mut rows, Dial(1), &mut out, false);

@@ -30,6 +30,7 @@ fn hello_and_watches_go_out_before_the_welcome() {
     let mut rig = Rig::new();
     rig.serve = false;
     rig.subscribe(1, "ana");
+    rig.client.set_device("phone");
     rig.act(Client::connect);
     rig.act(|client, now| client.handle_token(now, Dial(1), "t1"));
     rig.act(|client, now| client.handle_opened(now, Dial(1)));
@@ -38,6 +39,7 @@ fn hello_and_watches_go_out_before_the_welcome() {
         panic!("{sent:?}")
     };
     assert_eq!((&*hello.session, &*hello.token, hello.idle), ("s1", "t1", false));
+    assert_eq!(&*hello.device, "phone");
     assert_eq!(users[..], [(1, "ana".into())]);
     assert_eq!(rig.client.link(), LinkState::Connecting);
 }

@@ -138,19 +138,21 @@ fn a_note_that_changes_is_a_change_and_the_same_note_is_none() {
 #[test]
 fn last_seen_is_told_as_an_age_and_grows_on_the_own_steady_clock() {
     let mut rig = Rig::live(&["ana"]);
-    rig.run(50.0);
-    let entry = Entry {
-        number: 1,
-        state: Offline,
-        version: Version(2),
-        seen_ago: Some(Span::from_secs(7_200)),
-        coarse: false,
-        note: "",
-    };
-    rig.frame(&ServerFrame::Events { epoch: Epoch(7), entries: vec![entry] });
-    rig.run(90.0);
-    let view = rig.client.view(rig.now, Row(0)).expect("watched");
-    assert_eq!(view.seen_ago, Some(Span::from_secs(7_240)));
+    for (version, coarse) in [(2, false), (3, true)] {
+        let entry = Entry {
+            number: 1,
+            state: Offline,
+            version: Version(version),
+            seen_ago: Some(Span::from_secs(7_200)),
+            coarse,
+            note: "",
+        };
+        rig.run(50.0 * f64::from(version));
+        rig.frame(&ServerFrame::Events { epoch: Epoch(7), entries: vec![entry] });
+        rig.run(50.0 * f64::from(version) + 40.0);
+        let view = rig.client.view(rig.now, Row(0)).expect("watched");
+        assert_eq!((view.seen_ago, view.coarse), (Some(Span::from_secs(7_240)), coarse));
+    }
 }
 
 #[test]

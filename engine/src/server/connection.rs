@@ -25,7 +25,7 @@ use super::hello::{Admitted, Turned, admit};
 use super::limits::Bucket;
 use super::line::{CLOSE, PING, READ_FIRST, READY, REST};
 use super::presence::Shared;
-use super::socket::{Incoming, NORMAL, Socket, put_close};
+use super::socket::{Incoming, NORMAL, Socket};
 use super::websocket::{Opcode, write};
 use crate::core::Ending;
 
@@ -292,20 +292,17 @@ impl Connection<'_> {
 /// Says why, closes, and waits a moment for the client to take it: a socket dropped with unread
 /// bytes in it would take the close along.
 async fn farewell(socket: &mut Socket, ending: Ending, retry_after: Span) {
-    {
-        let line = Arc::clone(&socket.line);
-        let mut outlet = line.outlet();
-        let (number, reason) = match ending {
-            Ending::Bye => (NORMAL, "bye"),
-            Ending::Code(code) => {
-                if retry_after != Span::ZERO {
-                    line.put(&ServerFrame::Close { code, retry_after }, outlet.put());
-                }
-                (code.number(), code.name())
+    let (number, reason) = match ending {
+        Ending::Bye => (NORMAL, "bye"),
+        Ending::Code(code) => {
+            if retry_after != Span::ZERO {
+                let line = &socket.line;
+                line.put(&ServerFrame::Close { code, retry_after }, line.outlet().put());
             }
-        };
-        put_close(&mut outlet, number, reason);
-    }
+            (code.number(), code.name())
+        }
+    };
+    socket.put_close(number, reason);
     let _ = timeout(FAREWELL, async {
         let mut unreadable = false;
         std::future::poll_fn(|cx| {

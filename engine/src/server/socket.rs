@@ -23,6 +23,9 @@ pub(super) struct Socket {
     pub(super) line: Arc<Line>,
     /// The payload of the latest ping, until it is answered: a pong answers those before it too.
     ping: Option<Vec<u8>>,
+    /// Whether this side has said close. A second one would break the WebSocket for the client, which
+    /// would then take the first one's code for lost.
+    closing: bool,
 }
 
 /// What came in.
@@ -61,7 +64,7 @@ impl Socket {
         let mut reader = Reader::new(CLIENT_FRAME_BYTES);
         reader.feed(&read);
         let line = Arc::new(Line::new(encoding, wire.tcp().cloned()));
-        Self { wire, reader, line, ping: None }
+        Self { wire, reader, line, ping: None, closing: false }
     }
 
     pub(super) fn encoding(&self) -> Encoding {
@@ -98,7 +101,7 @@ impl Socket {
             (Message::Part, _) => Incoming::Part,
             (Message::Close(number), _) => {
                 // Answered with the same, if the kernel takes it at once.
-                put_close(&mut self.line.outlet(), number.unwrap_or(NORMAL), "");
+                self.put_close(number.unwrap_or(NORMAL), "");
                 Incoming::Gone
             }
         }
@@ -116,6 +119,14 @@ impl Socket {
         }
     }
 
+    /// Puts a close into the way out, unless one was put there before.
+    pub(super) fn put_close(&mut self, number: u16, reason: &str) {
+        if !std::mem::replace(&mut self.closing, true) {
+            let payload = [&number.to_be_bytes()[..], reason.as_bytes()].concat();
+            write(self.line.outlet().put(), Opcode::Close, &payload);
+        }
+    }
+
     /// Ready once the kernel has taken everything that is in the way out.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let line = Arc::clone(&self.line);
@@ -129,12 +140,6 @@ impl Socket {
         }
         self.wire.poll_flush(cx)
     }
-}
-
-/// Puts a close into the way out.
-pub(super) fn put_close(outlet: &mut Outlet, number: u16, reason: &str) {
-    let payload = [&number.to_be_bytes()[..], reason.as_bytes()].concat();
-    write(outlet.put(), Opcode::Close, &payload);
 }
 
 /// The number of an ordinary close.

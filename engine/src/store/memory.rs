@@ -516,6 +516,32 @@ impl MemoryStore {
         self.publish(now, user, change, turned);
     }
 
+    /// `ago`: none for a block of before this epoch.
+    fn set_block(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        (user, viewer): (&Arc<str>, &Arc<str>),
+        blocked: bool,
+        ago: Option<Span>,
+    ) {
+        let counts = match ago {
+            Some(ago) => self.past.is_latest(now, user, node, ago, |it| it.block(viewer)),
+            None => self.past.is_silent_on(user, viewer),
+        };
+        if !counts {
+            return;
+        }
+        self.wrote(now, user);
+        let changed = match ago {
+            Some(_) => self.directory.set_block(now, user, viewer, blocked),
+            None => self.directory.restore_block(user, viewer),
+        };
+        if changed.is_some() {
+            self.tell_outlook(now, viewer);
+        }
+    }
+
     fn revoke(&mut self, now: Time, user: &str, revoked: bool, turned: &mut Vec<Report>) {
         if !revoked {
             return self.directory.reinstate(user);
@@ -633,24 +659,18 @@ impl Store for MemoryStore {
                     self.revoke(now, user, *revoked, &mut turned);
                 }
             }
-            Request::SetLastSeen { user, wish } => {
-                self.wrote(now, user);
-                let (id, new) = self.directory.set_last_seen(user, *wish);
-                if new {
-                    // No change that anybody is told of: it counts from the next look on.
-                    self.spread(now, id);
+            Request::SetLastSeen { user, wish, ago } => {
+                if self.past.is_latest(now, user, node, *ago, |it| &mut it.wish) {
+                    self.wrote(now, user);
+                    let (id, new) = self.directory.set_last_seen(user, *wish);
+                    if new {
+                        // No change that anybody is told of: it counts from the next look on.
+                        self.spread(now, id);
+                    }
                 }
             }
-            Request::SetBlock { user, viewer, blocked, restored } => {
-                self.wrote(now, user);
-                let changed = if *restored {
-                    self.directory.restore_block(user, viewer)
-                } else {
-                    self.directory.set_block(now, user, viewer, *blocked)
-                };
-                if changed.is_some() {
-                    self.tell_outlook(now, viewer);
-                }
+            Request::SetBlock { user, viewer, blocked, ago } => {
+                self.set_block(now, node, (user, viewer), *blocked, *ago);
             }
             Request::AudienceChanged { user, viewer } => {
                 for node in self.nodes.keys().copied().collect::<Vec<_>>() {

@@ -141,6 +141,8 @@ pub enum Request {
         user: Arc<str>,
         /// The user's wish.
         wish: LastSeen,
+        /// How long ago that was said, if it could not be told at once: what was said later counts.
+        ago: Span,
     },
     /// The user hides from the viewer, or shows itself again.
     SetBlock {
@@ -150,8 +152,9 @@ pub enum Request {
         viewer: Arc<str>,
         /// Whether it hides.
         blocked: bool,
-        /// It has hidden since before the store lost what it held.
-        restored: bool,
+        /// How long ago that was said, if it could not be told at once: what was said later counts. None: before the store
+        /// lost what it held, so that whatever has been said since counts.
+        ago: Option<Span>,
     },
     /// What the application said of who may see whom holds no more: every node is told.
     AudienceChanged {

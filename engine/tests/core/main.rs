@@ -8,6 +8,7 @@ mod crowds;
 mod endings;
 mod gate;
 mod last_seen;
+mod late_words;
 mod own;
 mod polls;
 mod rig;

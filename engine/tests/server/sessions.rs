@@ -3,6 +3,9 @@
 use greendot_engine::core::Start;
 use greendot_engine::protocol::{ClientFrame, CloseCode, Hello, Mode, Span, State, WatchItem};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_tungstenite::MaybeTlsStream;
+
 use crate::common::{Heard, Row, Server, builder, quick};
 
 #[tokio::test]
@@ -162,4 +165,21 @@ async fn what_was_sent_behind_the_hello_is_dealt_with_after_it() {
     ana.send(&ClientFrame::Watch { request: 1, users }).await;
     assert!(matches!(ana.hear().await, Heard::Welcome(_)));
     assert_eq!(ana.hear().await, Heard::Snapshot(1, vec![Row::of(9, State::Online)]));
+}
+
+#[tokio::test]
+async fn a_close_is_said_once_whatever_the_client_answers() {
+    let server = Server::start(builder()).await;
+    let mut ana = server.connect("ana", "1").await;
+    server.presence.end_session("ana", "1");
+    let MaybeTlsStream::Plain(stream) = ana.socket.get_mut() else { panic!("it is encrypted") };
+    let (number, name) = (CloseCode::SignedOut.number().to_be_bytes(), CloseCode::SignedOut.name());
+    let mut close = vec![0; 4 + name.len()];
+    stream.read_exact(&mut close).await.unwrap();
+    assert_eq!(close, [&[0x88, close.len() as u8 - 2], &number[..], name.as_bytes()].concat());
+    // The answer that the standard asks for, under a mask of zeros.
+    stream.write_all(&[&[0x88, 0x82, 0, 0, 0, 0], &number[..]].concat()).await.unwrap();
+    let mut more = Vec::new();
+    stream.read_to_end(&mut more).await.unwrap();
+    assert!(more.is_empty(), "{more:x?}");
 }

@@ -3,6 +3,7 @@ import { createRoot } from "react-dom/client";
 import { connect } from "greendot";
 import { PresenceProvider } from "greendot/react";
 import { App } from "./app.tsx";
+import { deviceName } from "./devices.tsx";
 import { PEOPLE } from "./people.ts";
 import { Picker } from "./picker.tsx";
 import { nice } from "./words.ts";
@@ -19,7 +20,7 @@ else root.render(<Picker stranger={user} />);
 function chat(user: string): void {
   document.title = `${nice(user)} · Greendot chat`;
   // A demo believes the name. A real app fetches a token from its backend here.
-  const presence = connect({ url: "/presence", token: () => user });
+  const presence = connect({ url: "/presence", token: () => user, device: deviceName() });
 
   const showLink = ({ state } = presence.link) => {
     document.documentElement.dataset["link"] = state === "closed" ? "stopped" : state;

@@ -1,4 +1,5 @@
-import { type SyntheticEvent, useId } from "react";
+import { type SyntheticEvent, useId, useState } from "react";
+import { Devices } from "./devices.tsx";
 import { type Privacy, WISH_WORDS, type Wish } from "./privacy.ts";
 import { listed, nice } from "./words.ts";
 
@@ -7,7 +8,9 @@ export function PrivacyMenu({ contacts, privacy }: { contacts: readonly string[]
   const { lastSeen, hiddenFrom, known, failure, hide, setLastSeen, refresh } = privacy;
   const select = useId();
   const hint = useId();
+  const [open, setOpen] = useState(false);
   const toggled = (event: SyntheticEvent<HTMLDetailsElement>) => {
+    setOpen(event.currentTarget.open);
     if (event.currentTarget.open) refresh();
   };
   return (
@@ -46,6 +49,7 @@ export function PrivacyMenu({ contacts, privacy }: { contacts: readonly string[]
         <p className="hint" id={hint}>
           To them you are offline from that moment on. What you write still reaches them.
         </p>
+        {open && <Devices />}
         {failure !== undefined && <p role="alert">Not changed: {failure}.</p>}
       </div>
     </details>

@@ -31,7 +31,8 @@ export function listed(words: readonly string[]): string {
 /** What to say beside a dot. */
 export function aboutView(view: View, now: number): string {
   if (view.state === "offline" && view.lastSeen !== undefined) {
-    return `${STATE_WORDS.offline} · last seen ${ago(now - view.lastSeen.at.getTime())}`;
+    const { at, coarse } = view.lastSeen;
+    return `${STATE_WORDS.offline} · last seen ${coarse ?? ago(now - at.getTime())}`;
   }
   // Connected, and yet unknown: the server has just started, and waits for who may be on the way back.
   if (view.state === "unknown" && !view.stale) return `${STATE_WORDS.unknown} yet`;
@@ -72,6 +73,7 @@ export function aboutLink(link: Link, wasLive: boolean, online: boolean): string
 /** Why a link has stopped, where there is more to say than the code's name. */
 const STOPPED: Partial<Record<NonNullable<Link["why"]>, string>> = {
   replaced: "Opened in another tab, which has taken this one’s place.",
+  signed_out: "You have ended this page from another one.",
   revoked: "This account’s access was taken back.",
   not_allowed: "This user may not connect.",
   bad_token: "The server does not believe who you are.",

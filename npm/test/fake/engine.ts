@@ -47,6 +47,10 @@ export class FakeEngine implements Engine {
 
   // What the TypeScript half calls.
 
+  device(name: string): void {
+    this.calls.push(`device ${name}`);
+  }
+
   connect(): void {
     this.calls.push("connect");
     this.link("connecting");
@@ -70,10 +74,7 @@ export class FakeEngine implements Engine {
     this.#rows[row] = user;
     const rows = this.#parts.get(part) ?? new Set();
     this.#parts.set(part, rows.add(row));
-    if (this.tellInside && this.#said.has(user)) {
-      this.host.changed(part, row);
-      this.host.flushed();
-    }
+    if (this.tellInside && this.#said.has(user)) this.host.changed(part, row);
     return row;
   }
 
@@ -83,13 +84,6 @@ export class FakeEngine implements Engine {
     if (!rows?.delete(row)) throw new Error(`part ${part} has no row ${row}`);
     if (rows.size === 0) this.#parts.delete(part);
     this.#drop(row);
-  }
-
-  unsubscribeAll(part: number): void {
-    this.calls.push(`unsubscribeAll ${part}`);
-    const rows = this.#parts.get(part) ?? [];
-    this.#parts.delete(part);
-    for (const row of rows) this.#drop(row);
   }
 
   join(room: string): number {
@@ -166,7 +160,6 @@ export class FakeEngine implements Engine {
       const row = this.#rows.indexOf(user);
       for (const [part, rows] of this.#parts) if (rows.has(row)) this.host.changed(part, row);
     }
-    this.host.flushed();
   }
 
   /** Welcome and snapshot are there. */

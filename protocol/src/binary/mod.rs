@@ -12,7 +12,7 @@ mod read;
 mod server;
 
 pub use client::{decode_client, encode_client};
-pub use server::{decode_server, encode_server};
+pub use server::{decode_but_sessions, decode_server, encode_server};
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -101,6 +101,21 @@ pub fn encode_server(frame: &ServerFrame<'_>, out: &mut Vec<u8>) {
 ///
 /// If the bytes are no frame.
 pub fn decode_server(bytes: &[u8]) -> Result<Option<ServerFrame<'_>>, DecodeError> {
+    match bytes.split_first() {
+        Some((&SESSIONS, rest)) => {
+            Ok(Some(ServerFrame::Sessions(decode_sessions(&mut Reader::new(rest))?)))
+        }
+        _ => decode_but_sessions(bytes),
+    }
+}
+
+/// As [`decode_server`], but `sessions` is a kind like one not known: for a client that tells nobody
+/// of them, and to which each byte of code counts.
+///
+/// # Errors
+///
+/// If it is no frame.
+pub fn decode_but_sessions(bytes: &[u8]) -> Result<Option<ServerFrame<'_>>, DecodeError> {
     let mut from = Reader::new(bytes);
     Ok(Some(match from.byte()? {
         WELCOME => ServerFrame::Welcome(decode_welcome(&mut from)?),
@@ -139,7 +154,6 @@ pub fn decode_server(bytes: &[u8]) -> Result<Option<ServerFrame<'_>>, DecodeErro
             count: from.u32()?,
             sample: decode_members(&mut from)?,
         },
-        SESSIONS => ServerFrame::Sessions(decode_sessions(&mut from)?),
         _ => return Ok(None),
     }))
 }

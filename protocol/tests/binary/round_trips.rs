@@ -1,6 +1,9 @@
 //! What is written is read again as it was, whatever a later version adds behind it.
 
-use greendot_protocol::binary::{decode_client, decode_server, encode_client, encode_server};
+use greendot_protocol::ServerFrame;
+use greendot_protocol::binary::{
+    decode_but_sessions, decode_client, decode_server, encode_client, encode_server,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -24,6 +27,8 @@ proptest! {
             let mut bytes = Vec::new();
             encode_server(frame, &mut bytes);
             assert_eq!(decode_server(&bytes).as_ref(), Ok(&Some(frame.clone())));
+            let but = Some(frame.clone()).filter(|it| !matches!(it, ServerFrame::Sessions(_)));
+            assert_eq!(decode_but_sessions(&bytes), Ok(but));
             bytes.extend(behind);
             assert_eq!(decode_server(&bytes).as_ref(), Ok(&Some(frame.clone())));
         });

@@ -58,6 +58,11 @@ impl<'a> Fields<'a> {
         self.line
     }
 
+    /// The line of a field; the object's own if it is not there.
+    pub(super) fn line_of(&self, key: &str) -> usize {
+        self.left.iter().find(|it| it.key == key).map_or(self.line, |it| it.value.line)
+    }
+
     pub(super) fn has(&self, key: &str) -> bool {
         self.left.iter().any(|it| it.key == key)
     }
@@ -159,6 +164,15 @@ impl<'a> Fields<'a> {
 
     pub(super) fn whole(&mut self, key: &'static str) -> Result<Option<u64>, FileError> {
         self.take(key).map(|json| whole(&json, key)).transpose()
+    }
+
+    /// How often something is done: at least once, and no more than `most` times.
+    pub(super) fn times(&mut self, key: &'static str, most: u64) -> Result<Option<u64>, FileError> {
+        let Some(json) = self.take(key) else { return Ok(None) };
+        match whole(&json, key) {
+            Ok(times) if (1..=most).contains(&times) => Ok(Some(times)),
+            _ => Err(wrong(&json, key, &format!("a whole number from 1 to {most}"))),
+        }
     }
 
     pub(super) fn need_whole(&mut self, key: &'static str) -> Result<u64, FileError> {

@@ -18,6 +18,7 @@ use std::fmt;
 pub use self::expect::{Count, Expect, ShownState, Window};
 use self::fields::Fields;
 use self::json::Json;
+use self::range::Names;
 pub use self::settings::FileSettings;
 pub use self::step::{Callback, FrameStep, LinkAction, Step, Verb};
 
@@ -79,6 +80,8 @@ pub struct Scenario {
     pub slack: u64,
     /// The expectations, ranges expanded.
     pub expects: Vec<Stated>,
+    /// The line on which they begin.
+    pub expect_line: usize,
 }
 
 /// An expectation with the line that states it.
@@ -91,6 +94,9 @@ pub struct Stated {
     /// The same in the file's own words.
     pub words: String,
 }
+
+/// The longest run, in ms: 31 days. Each beat of each session is played.
+const LONGEST: u64 = 31 * 24 * 3_600_000;
 
 /// How late an event may come if the file does not say.
 const SLACK: u64 = 1_000;
@@ -112,12 +118,24 @@ impl Scenario {
             Some(json) => FileSettings::parse(&json, kind)?,
             None => FileSettings::new(kind),
         };
+        let nodes_line = fields.line_of("nodes");
         let nodes = fields.names("nodes")?.unwrap_or_else(|| vec!["N1".into()]);
+        check_names(&nodes).map_err(|text| FileError { line: nodes_line, text })?;
+        let until_line = fields.line_of("until");
         let until = fields.need_time("until")?;
+        if until > LONGEST {
+            let text = format!(
+                "`until` is {} s; a run lasts {} s at most",
+                until / 1_000,
+                LONGEST / 1_000
+            );
+            return Err(FileError { line: until_line, text });
+        }
         let slack = fields.time("slack")?.unwrap_or(SLACK);
+        let mut names = Names::default();
         let mut steps = Vec::new();
         for item in fields.need_list("steps")? {
-            for (index, count, item) in range::expand(&item)? {
+            for (index, count, item) in names.expand(&item)? {
                 let step = Step::parse(&item, kind, index, count)?;
                 step.check_nodes(&nodes)?;
                 steps.push(step);
@@ -125,17 +143,28 @@ impl Scenario {
         }
         // Stable: steps of one time stay in the file's order.
         steps.sort_by_key(|step| step.at);
+        let expect_line = fields.line_of("expect");
         let mut expects = Vec::new();
         for item in fields.need_list("expect")? {
-            for (_, _, item) in range::expand(&item)? {
+            for (_, _, item) in names.expand(&item)? {
                 let expect = Expect::parse(&item, slack)?;
                 expects.push(Stated { line: item.line, expect, words: item.words() });
             }
         }
         fields.finish()?;
-        if nodes.is_empty() {
-            return Err(FileError { line: json.line, text: "`nodes` names no node".into() });
-        }
-        Ok(Self { case, title, kind, settings, nodes, steps, until, slack, expects })
+        Ok(Self { case, title, kind, settings, nodes, steps, until, slack, expects, expect_line })
     }
+}
+
+/// Whether each node can be told from the others.
+fn check_names(nodes: &[String]) -> Result<(), String> {
+    if nodes.is_empty() {
+        return Err("`nodes` names no node".into());
+    }
+    for (index, name) in nodes.iter().enumerate() {
+        if nodes[..index].contains(name) {
+            return Err(format!("`nodes` names \"{name}\" twice"));
+        }
+    }
+    Ok(())
 }

@@ -12,7 +12,11 @@ struct Range<'a> {
 }
 
 /// More names than any scenario needs; a slip of the finger must not eat the machine.
-const MOST: u32 = 1_000_000;
+const MOST: usize = 100_000;
+
+/// How many names the ranges of one file have stood for so far.
+#[derive(Debug, Default)]
+pub(super) struct Names(usize);
 
 impl<'a> Range<'a> {
     fn find(text: &'a str) -> Option<Self> {
@@ -25,8 +29,8 @@ impl<'a> Range<'a> {
     fn len(&self, line: usize) -> Result<usize, FileError> {
         let count = self.last.checked_sub(self.first).map(|it| it.saturating_add(1));
         match count {
-            Some(count) if count <= MOST => Ok(count as usize),
-            Some(_) => Err(FileError { line, text: format!("more than {MOST} names") }),
+            Some(count) if count as usize <= MOST => Ok(count as usize),
+            Some(_) => Err(too_many(line)),
             None => Err(FileError {
                 line,
                 text: format!("the range {{{}..{}}} runs backwards", self.first, self.last),
@@ -39,10 +43,30 @@ impl<'a> Range<'a> {
     }
 }
 
-/// The copies of a step or expectation: (index, how many, copy). Ranges in several keys go in step
-/// with each other; those inside lists expand in place.
-pub(super) fn expand(json: &Json) -> Result<Vec<(usize, usize, Json)>, FileError> {
-    let JsonKind::Map(members) = &json.kind else { return Ok(vec![(0, 1, json.clone())]) };
+impl Names {
+    /// The copies of a step or expectation: (index, how many, copy).
+    pub(super) fn expand(&mut self, json: &Json) -> Result<Vec<(usize, usize, Json)>, FileError> {
+        let count = copies(json)?;
+        let names =
+            count.unwrap_or(0).saturating_add(count.unwrap_or(1).saturating_mul(listed(json)?));
+        self.0 = self.0.saturating_add(names);
+        if self.0 > MOST {
+            return Err(too_many(json.line));
+        }
+        let count = count.unwrap_or(1);
+        (0..count).map(|index| Ok((index, count, substitute(json, index)?))).collect()
+    }
+}
+
+fn too_many(line: usize) -> FileError {
+    let text = format!("with this one the ranges of the file stand for more than {MOST} names");
+    FileError { line, text }
+}
+
+/// How many copies a step or expectation stands for, if it names a range. Ranges in several keys go in step with each other;
+/// those inside lists expand in place.
+fn copies(json: &Json) -> Result<Option<usize>, FileError> {
+    let JsonKind::Map(members) = &json.kind else { return Ok(None) };
     let mut count = None;
     for member in members {
         if let JsonKind::Text(text) = &member.value.kind
@@ -63,8 +87,24 @@ pub(super) fn expand(json: &Json) -> Result<Vec<(usize, usize, Json)>, FileError
             count = Some(len);
         }
     }
-    let count = count.unwrap_or(1);
-    (0..count).map(|index| Ok((index, count, substitute(json, index)?))).collect()
+    Ok(count)
+}
+
+/// How many names the ranges inside lists stand for.
+fn listed(json: &Json) -> Result<usize, FileError> {
+    let JsonKind::Map(members) = &json.kind else { return Ok(0) };
+    let mut names: usize = 0;
+    for member in members {
+        let JsonKind::List(items) = &member.value.kind else { continue };
+        for item in items {
+            if let JsonKind::Text(text) = &item.kind
+                && let Some(range) = Range::find(text)
+            {
+                names = names.saturating_add(range.len(item.line)?);
+            }
+        }
+    }
+    Ok(names)
 }
 
 fn substitute(json: &Json, index: usize) -> Result<Json, FileError> {

@@ -16,7 +16,7 @@ impl Scenario {
     pub fn check(&self) -> Result<(), FileError> {
         if self.expects.is_empty() {
             return Err(FileError {
-                line: 0,
+                line: self.expect_line,
                 text: "`expect` is empty: whatever happens would be right; state what must hold, \
                        or play the file under the rules alone with `cargo xtask hunt FILE`"
                     .into(),
@@ -39,6 +39,15 @@ impl Scenario {
         }
         for stated in &self.expects {
             let wrong = |text| FileError { line: stated.line, text };
+            if let Some(at) =
+                stated.expect.moments(self.until).into_iter().find(|it| *it > self.until)
+            {
+                return Err(wrong(format!(
+                    "what holds at {} s, after `until`, {} s, is not looked at: raise `until`",
+                    secs(at),
+                    secs(self.until)
+                )));
+            }
             if self.kind == Kind::Sdk {
                 continue;
             }

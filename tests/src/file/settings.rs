@@ -54,6 +54,10 @@ impl FileSettings {
             settings.answers = fields.flag("answers")?.unwrap_or(true);
         }
         fields.finish()?;
+        settings.engine.check().map_err(|error| FileError {
+            line: json.line,
+            text: format!("no node starts with these `settings`: {error}"),
+        })?;
         Ok(settings)
     }
 

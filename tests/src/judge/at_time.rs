@@ -4,7 +4,7 @@ use greendot_protocol::CloseCode;
 
 use super::{Found, closing_words, or_none, words};
 use crate::file::write::{quote, secs};
-use crate::file::{Expect, Scenario, Stated};
+use crate::file::{Expect, Stated};
 use crate::world::{NotBuilt, World};
 
 /// What a look at a moment gave.
@@ -13,31 +13,6 @@ pub(super) enum Probe {
     Failed(String),
     /// A value to be weighed at the end.
     Sample(u64),
-}
-
-/// The moments at which an expectation is to be looked at.
-pub(super) fn times(expect: &Expect, scenario: &Scenario) -> Vec<u64> {
-    match expect {
-        Expect::Sessions { at, .. }
-        | Expect::LastSeen { at, .. }
-        | Expect::ConnOpenAt { at, .. }
-        | Expect::Empty { at }
-        | Expect::View { at, .. }
-        | Expect::Link { at, .. }
-        | Expect::Stale { at, .. }
-        | Expect::Conns { at, .. }
-        | Expect::Ago { at, .. }
-        | Expect::Room { at, .. }
-        | Expect::Roster { at, .. }
-        | Expect::Leaks { at, .. } => vec![*at],
-        Expect::Memory { from, to, .. } => vec![*from, *to],
-        Expect::Timers { same_at, .. } => same_at.clone(),
-        Expect::Lease { between, .. } => {
-            let to = between.to.min(scenario.until);
-            (between.from.div_ceil(1000)..=to / 1000).map(|secs| secs * 1000).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 pub(super) fn check(stated: &Stated, at: u64, world: &World<'_>) -> Result<Probe, NotBuilt> {

@@ -50,7 +50,7 @@ pub fn play(scenario: &Scenario, seed: u64, traced: bool) -> Result<Verdict, Not
     };
     let mut probes: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (index, stated) in scenario.expects.iter().enumerate() {
-        for at in at_time::times(&stated.expect, scenario) {
+        for at in stated.expect.moments(scenario.until) {
             probes.entry(at).or_default().push(index);
         }
     }

@@ -57,6 +57,11 @@ impl Client {
         self.tell_link(None);
     }
 
+    /// What the person may call this device, said from the next hello on.
+    pub fn set_device(&mut self, device: &str) {
+        self.device = device.into();
+    }
+
     /// A part of the app begins to watch a user. Asked more than once, it has to stop as often.
     ///
     /// A name that no server would take, or one more user than a connection may watch, is answered
@@ -81,20 +86,8 @@ impl Client {
     /// The part watches the user once less.
     pub fn unsubscribe(&mut self, now: Time, part: Part, row: Row) {
         let now = self.arrive(now);
-        self.unlisten(now, part, row, false);
-    }
-
-    /// The part watches nobody any more.
-    pub fn unsubscribe_all(&mut self, now: Time, part: Part) {
-        let now = self.arrive(now);
-        for at in 0..self.rows.places() {
-            self.unlisten(now, part, Row(at), true);
-        }
-    }
-
-    fn unlisten(&mut self, now: Time, part: Part, row: Row, all: bool) {
         let Some(slot) = self.rows.get_mut(row) else { return };
-        if !slot.unlisten(part, all) {
+        if !slot.unlisten(part) {
             return;
         }
         if matches!(slot.wire, Wire::Asked(_)) {

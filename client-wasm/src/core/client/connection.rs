@@ -32,6 +32,7 @@ impl Client {
         let greeting = Greeting {
             session: self.session.clone(),
             token: core::mem::take(&mut self.token),
+            device: self.device.clone(),
             idle: self.idle.said,
             input_age_secs: self.idle.input_age_secs(now),
             idle_after_secs: self.idle.app.map(|it| it.as_secs().min(u64::from(u32::MAX)) as u32),

@@ -45,6 +45,8 @@ pub struct Config<'a> {
 pub struct Client {
     rng: Rng,
     session: Box<str>,
+    /// What the person may call this device; may be empty.
+    device: Box<str>,
     link: Link,
     alarms: Alarms,
     /// The token of the present dial, until its hello.
@@ -101,6 +103,8 @@ pub struct View<'a> {
     pub note: &'a str,
     /// How long ago the user was last seen, as of now; only while offline.
     pub seen_ago: Option<Span>,
+    /// Whether that is no more than a bound: the user was seen since.
+    pub coarse: bool,
 }
 
 impl Client {
@@ -109,6 +113,7 @@ impl Client {
         Self {
             rng: Rng::new(config.seed),
             session: config.session.into(),
+            device: Box::default(),
             link: Link::new(config.nodes),
             alarms: Alarms::default(),
             token: Box::default(),
@@ -179,8 +184,14 @@ impl Client {
     /// What the app is shown of a watched user.
     pub fn view(&self, now: Time, row: Row) -> Option<View<'_>> {
         let shown = &self.rows.get(row)?.shown;
-        let seen_ago = self.seen_ago(now, row);
-        Some(View { state: shown.state, version: shown.version, note: &shown.note, seen_ago })
+        let (seen_ago, coarse) = self.seen_ago(now, row).unzip();
+        Some(View {
+            state: shown.state,
+            version: shown.version,
+            note: &shown.note,
+            seen_ago,
+            coarse: coarse.unwrap_or_default(),
+        })
     }
 
     /// The state that the app is shown; unknown for a row that nobody watches.
@@ -188,10 +199,11 @@ impl Client {
         self.rows.get(row).map_or(State::Unknown, |it| it.shown.state)
     }
 
-    /// How long ago the user was last seen, as of now.
-    pub fn seen_ago(&self, now: Time, row: Row) -> Option<Span> {
-        let (ago, told) = self.rows.get(row)?.shown.seen?;
-        Some(ago + now.since(told))
+    /// How long ago the user was last seen, as of now, and whether that is no more than a bound.
+    pub fn seen_ago(&self, now: Time, row: Row) -> Option<(Span, bool)> {
+        let shown = &self.rows.get(row)?.shown;
+        let (ago, told) = shown.seen?;
+        Some((ago + now.since(told), shown.coarse))
     }
 
     /// The user's note; empty if there is none.

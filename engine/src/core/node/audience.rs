@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use greendot_protocol::Time;
+use greendot_protocol::{Span, Time};
 
 use super::shared::Then;
 use super::{Node, Output};
@@ -17,7 +17,7 @@ impl Node {
         if self.shared.is_some() {
             if user != viewer {
                 let (user, viewer) = (user.into(), viewer.into());
-                let request = Request::SetBlock { user, viewer, blocked, restored: false };
+                let request = Request::SetBlock { user, viewer, blocked, ago: Some(Span::ZERO) };
                 self.submit(now, request, Then::Nothing);
             }
             return;
@@ -31,7 +31,7 @@ impl Node {
     /// How exactly others may see when the user was there last.
     pub fn set_last_seen(&mut self, now: Time, user: &str, wish: LastSeen) {
         if self.shared.is_some() {
-            let request = Request::SetLastSeen { user: user.into(), wish };
+            let request = Request::SetLastSeen { user: user.into(), wish, ago: Span::ZERO };
             return self.submit(now, request, Then::Nothing);
         }
         let (id, new) = self.directory.set_last_seen(user, wish);

@@ -1,6 +1,6 @@
 //! What the store remembers of what is over, so that late words do no harm.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::quality::SeedableRandomState;
@@ -21,11 +21,23 @@ pub(super) struct Past {
 }
 
 /// When each thing about a user was said last, and by which node.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Said {
-    pub(super) mode: Option<(Time, NodeId)>,
-    pub(super) note: Option<(Time, NodeId)>,
-    pub(super) revoked: Option<(Time, NodeId)>,
+    pub(super) mode: Dated,
+    pub(super) note: Dated,
+    pub(super) revoked: Dated,
+    pub(super) wish: Dated,
+    /// By the viewer's name: whether the user hides from it.
+    blocks: BTreeMap<Arc<str>, Dated>,
+}
+
+/// When a thing was said last, and by which node.
+type Dated = Option<(Time, NodeId)>;
+
+impl Said {
+    pub(super) fn block(&mut self, viewer: &Arc<str>) -> &mut Dated {
+        self.blocks.entry(Arc::clone(viewer)).or_default()
+    }
 }
 
 impl Past {
@@ -45,7 +57,7 @@ impl Past {
         user: &Arc<str>,
         node: NodeId,
         ago: Span,
-        of: impl FnOnce(&mut Said) -> &mut Option<(Time, NodeId)>,
+        of: impl FnOnce(&mut Said) -> &mut Dated,
     ) -> bool {
         let last = of(self.said.entry(Arc::clone(user)).or_default());
         let at = now - ago;
@@ -57,6 +69,12 @@ impl Past {
             *last = Some((at, node));
         }
         latest
+    }
+
+    /// Whether nothing has been said in this epoch of whether the user hides from the viewer.
+    pub(super) fn is_silent_on(&self, user: &Arc<str>, viewer: &Arc<str>) -> bool {
+        on(Fault::LateWordWins)
+            || self.said.get(user).is_none_or(|it| !it.blocks.contains_key(viewer))
     }
 
     /// The user chose a mode with a connect.

@@ -256,3 +256,30 @@ pub enum Expect {
         names: Vec<String>,
     },
 }
+
+impl Expect {
+    /// The moments at which it is to be looked at while the run lasts, in ms.
+    pub(crate) fn moments(&self, until: u64) -> Vec<u64> {
+        match self {
+            Self::Sessions { at, .. }
+            | Self::LastSeen { at, .. }
+            | Self::ConnOpenAt { at, .. }
+            | Self::Empty { at }
+            | Self::View { at, .. }
+            | Self::Link { at, .. }
+            | Self::Stale { at, .. }
+            | Self::Conns { at, .. }
+            | Self::Ago { at, .. }
+            | Self::Room { at, .. }
+            | Self::Roster { at, .. }
+            | Self::Leaks { at, .. } => vec![*at],
+            Self::Memory { from, to, .. } => vec![*from, *to],
+            Self::Timers { same_at, .. } => same_at.clone(),
+            Self::Lease { between, .. } => {
+                let to = between.to.min(until);
+                (between.from.div_ceil(1000)..=to / 1000).map(|secs| secs * 1000).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -12,6 +12,9 @@ const WORLD: u8 = 2;
 const SDK: u8 = 4;
 const BOTH: u8 = ENGINE | WORLD;
 
+/// How often one `ask` may read.
+const READS: u64 = 100_000;
+
 /// Every verb and the kinds it is for.
 const VERBS: &[(&str, u8)] = &[
     ("watch", BOTH),
@@ -186,7 +189,7 @@ impl Verb {
                 users: fields.need_names("users")?,
                 name: fields.need_text("as")?,
                 since: fields.text("since")?,
-                repeat: fields.whole("repeat")?.unwrap_or(1),
+                repeat: fields.times("repeat", READS)?.unwrap_or(1),
                 every: fields.time("every")?.unwrap_or(0),
             },
             "stall" => Self::Stall { watcher: text(fields)?, stalled: true },

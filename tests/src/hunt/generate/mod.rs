@@ -69,6 +69,7 @@ pub fn world(seed: u64) -> Plan {
         until,
         slack: 1_000,
         expects: Vec::new(),
+        expect_line: 0,
     };
     Plan { scenario, seed, jitter }
 }

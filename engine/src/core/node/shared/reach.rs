@@ -141,7 +141,7 @@ impl Node {
         if lost_data {
             // Nobody is shown to one it hid from, before it can say so again.
             for (user, viewer) in self.watches.blocks() {
-                let request = Request::SetBlock { user, viewer, blocked: true, restored: true };
+                let request = Request::SetBlock { user, viewer, blocked: true, ago: None };
                 self.submit(now, request, Then::Nothing);
             }
         }

@@ -15,10 +15,10 @@ pub(super) enum Word {
     Mode(Arc<str>, Mode, Time),
     /// The user's note, and since when.
     Note(Arc<str>, Arc<str>, Time),
-    /// The user hides from a viewer, or shows itself again.
-    Block(Arc<str>, Arc<str>, bool),
-    /// How exactly others may see when the user was there last.
-    LastSeen(Arc<str>, LastSeen),
+    /// The user hides from a viewer, or shows itself again; and since when.
+    Block(Arc<str>, Arc<str>, bool, Time),
+    /// How exactly others may see when the user was there last, and since when.
+    LastSeen(Arc<str>, LastSeen, Time),
     /// The account is no longer good, or is good again; and since when.
     Revoked(Arc<str>, bool, Time),
     /// A session has left a room: its name, the number of its connect, the room.
@@ -35,10 +35,12 @@ impl Word {
             Request::SetNote { user, note, ago } => {
                 Self::Note(Arc::clone(user), Arc::clone(note), now - *ago)
             }
-            Request::SetBlock { user, viewer, blocked, restored: false } => {
-                Self::Block(Arc::clone(user), Arc::clone(viewer), *blocked)
+            Request::SetBlock { user, viewer, blocked, ago: Some(ago) } => {
+                Self::Block(Arc::clone(user), Arc::clone(viewer), *blocked, now - *ago)
             }
-            Request::SetLastSeen { user, wish } => Self::LastSeen(Arc::clone(user), *wish),
+            Request::SetLastSeen { user, wish, ago } => {
+                Self::LastSeen(Arc::clone(user), *wish, now - *ago)
+            }
             Request::Revoke { user, revoked, ago } => {
                 Self::Revoked(Arc::clone(user), *revoked, now - *ago)
             }
@@ -60,10 +62,12 @@ impl Word {
         match self {
             Self::Mode(user, mode, at) => Request::SetMode { user, mode, ago: now.since(at) },
             Self::Note(user, note, at) => Request::SetNote { user, note, ago: now.since(at) },
-            Self::Block(user, viewer, blocked) => {
-                Request::SetBlock { user, viewer, blocked, restored: false }
+            Self::Block(user, viewer, blocked, at) => {
+                Request::SetBlock { user, viewer, blocked, ago: Some(now.since(at)) }
             }
-            Self::LastSeen(user, wish) => Request::SetLastSeen { user, wish },
+            Self::LastSeen(user, wish, at) => {
+                Request::SetLastSeen { user, wish, ago: now.since(at) }
+            }
             Self::Revoked(user, revoked, at) => {
                 Request::Revoke { user, revoked, ago: now.since(at) }
             }
@@ -79,9 +83,9 @@ impl Word {
         match (self, other) {
             (Self::Mode(user, ..), Self::Mode(it, ..))
             | (Self::Note(user, ..), Self::Note(it, ..))
-            | (Self::LastSeen(user, _), Self::LastSeen(it, _))
+            | (Self::LastSeen(user, ..), Self::LastSeen(it, ..))
             | (Self::Revoked(user, ..), Self::Revoked(it, ..)) => user == it,
-            (Self::Block(user, viewer, _), Self::Block(it, by, _)) => (user, viewer) == (it, by),
+            (Self::Block(user, viewer, ..), Self::Block(it, by, ..)) => (user, viewer) == (it, by),
             _ => self == other,
         }
     }

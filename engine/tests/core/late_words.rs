@@ -1,0 +1,109 @@
+//! What the store is told late: of words about one thing the latest said counts, in whichever order they come.
+
+use std::sync::Arc;
+
+use greendot_engine::core::{LastSeen, Settings};
+use greendot_engine::protocol::{Epoch, Mode, Span, Time};
+use greendot_engine::store::{MemoryStore, NodeId, Reply, Request, Store};
+use proptest::prelude::{Just, Strategy, any};
+use proptest::{collection, prop_assert_eq, proptest, sample};
+
+const START: u64 = 1_000_000;
+
+fn store() -> MemoryStore {
+    MemoryStore::new(Settings::default(), true, Time::from_millis(START), Epoch(1), 1, false)
+}
+
+fn ana() -> Arc<str> {
+    "ana".into()
+}
+
+fn bo() -> Arc<str> {
+    "bo".into()
+}
+
+/// A word: what it says, when it was said and how much later it is told, by which node.
+#[derive(Clone, Debug)]
+struct Word {
+    said: u64,
+    late: u64,
+    node: u64,
+    mode: Mode,
+    wish: LastSeen,
+    blocked: bool,
+}
+
+impl Word {
+    fn requests(&self) -> [Request; 4] {
+        let ago = Span::from_millis(self.late);
+        [
+            Request::SetMode { user: ana(), mode: self.mode, ago },
+            Request::SetNote { user: ana(), note: self.note(), ago },
+            Request::SetLastSeen { user: ana(), wish: self.wish, ago },
+            Request::SetBlock { user: ana(), viewer: bo(), blocked: self.blocked, ago: Some(ago) },
+        ]
+    }
+
+    fn note(&self) -> Arc<str> {
+        self.said.to_string().into()
+    }
+}
+
+fn words() -> impl Strategy<Value = Vec<Word>> {
+    const WISHES: [LastSeen; 3] = [LastSeen::Exact, LastSeen::Rounded, LastSeen::Never];
+    let late = proptest::prop_oneof![Just(0), 0..5_000u64];
+    let word =
+        (late, 0..3u64, sample::select(&Mode::ALL[..]), sample::select(&WISHES[..]), any::<bool>());
+    collection::vec((0..500u64, word), 1..12).prop_map(|words| {
+        let word = |(index, (said, (late, node, mode, wish, blocked)))| {
+            // No two at one moment: then the one that is told in time counts.
+            let said = START + said * 16 + index as u64;
+            Word { said, late, node, mode, wish, blocked }
+        };
+        words.into_iter().enumerate().map(word).collect()
+    })
+}
+
+/// How ana stands, and what is between her and bo.
+fn read(store: &mut MemoryStore, now: u64) -> Reply {
+    let request = Request::Read { viewer: bo(), users: vec![ana()] };
+    store.handle(Time::from_millis(now), NodeId(9), &request)
+}
+
+fn is_blocked(reply: &Reply) -> bool {
+    reply.outlooks[0].bars.iter().any(|it| it.screen.is_some())
+}
+
+proptest! {
+    #[test]
+    fn the_latest_said_counts_in_whichever_order_it_is_told(mut words in words()) {
+        let mut store = store();
+        words.sort_by_key(|it| it.said + it.late);
+        for word in &words {
+            for request in word.requests() {
+                let now = Time::from_millis(word.said + word.late);
+                store.handle(now, NodeId(word.node), &request);
+            }
+        }
+        let latest = words.iter().max_by_key(|it| it.said).expect("one at least");
+        let reply = read(&mut store, START + 20_000);
+        let user = store.directory().find("ana").expect("heard of");
+        prop_assert_eq!(store.directory().mode(user).0, latest.mode);
+        prop_assert_eq!(&reply.reports[0].note, &latest.note());
+        prop_assert_eq!(reply.reports[0].wish, latest.wish);
+        prop_assert_eq!(is_blocked(&reply), latest.blocked);
+    }
+}
+
+#[test]
+fn a_block_of_before_the_epoch_yields_to_whatever_was_said_in_it() {
+    let block = |blocked, ago| Request::SetBlock { user: ana(), viewer: bo(), blocked, ago };
+    let now = Time::from_millis(START);
+    let mut quiet = store();
+    quiet.handle(now, NodeId(1), &block(true, None));
+    assert!(is_blocked(&read(&mut quiet, START)), "nobody has said anything else");
+    let mut told = store();
+    told.handle(now, NodeId(2), &block(false, Some(Span::ZERO)));
+    told.handle(now, NodeId(1), &block(true, None));
+    assert!(!is_blocked(&read(&mut told, START)));
+}
