@@ -20,6 +20,9 @@ import type { Link, Mode, OwnSession, Presence, Room, Stop, View } from "./types
  */
 const open = new Set<Client>();
 
+/** After so many sockets in a row that did not open, polls are tried. */
+const BLOCKED = 3;
+
 /** The TypeScript half of a client. What is decided is decided in the wasm half; until that is loaded, wishes wait here. */
 export class Client implements Presence {
   readonly #settings: Settings;
@@ -43,6 +46,11 @@ export class Client implements Presence {
   #socket: WebSocket | undefined;
   /** Who is told of each socket. */
   readonly #taps = new Set<(socket: WebSocket) => void>();
+  /** How many sockets in a row have not opened. */
+  #blocked = 0;
+  /** What stands in for sockets, once it was needed, and whether it does now. */
+  #polls: (typeof import("./poll.js"))["PollSocket"] | undefined;
+  #polled = false;
   #unbind: Stop = () => {};
   /** Whether the app was told why the link is about to stop. */
   #refusalTold = false;
@@ -257,7 +265,8 @@ export class Client implements Presence {
       const next = "Give what the server's authenticator takes, then call connect().";
       this.#fail(new GreendotError(why, "the server refused it", "the token", next));
     }
-    this.#link.set(link);
+    // A live link that goes by polls says so.
+    this.#link.set(state === "live" && this.#polled ? { ...link, why: "polled" } : link);
     this.#followLink();
   }
 
@@ -277,6 +286,24 @@ export class Client implements Presence {
     if (this.#mode === mode) return;
     this.#mode = mode;
     queueMicrotask(() => this.#modes.tell(mode));
+  }
+
+  /** A socket, or what stands in for one where none opens. */
+  #dial(url: string, protocol: string): WebSocket {
+    const PollSocket = this.#blocked < BLOCKED ? undefined : this.#polls;
+    this.#polled = PollSocket !== undefined;
+    if (PollSocket !== undefined) {
+      this.#socket = undefined;
+      const usable = (polls: boolean): void => void (this.#blocked = polls ? BLOCKED : 0);
+      return new PollSocket(url, () => new WebSocket(url, protocol), usable) as unknown as WebSocket;
+    }
+    const socket = new WebSocket(url, protocol);
+    this.#blocked++;
+    socket.addEventListener("open", () => void (this.#blocked = 0));
+    if (this.#blocked === BLOCKED) void import("./poll.js").then(it => (this.#polls = it.PollSocket), () => {});
+    this.#socket = socket;
+    for (const tap of this.#taps) tap(socket);
+    return socket;
   }
 
   async #token(dial: number): Promise<void> {
@@ -326,12 +353,9 @@ export class Client implements Presence {
       needToken: dial => tell(it => void it.#token(dial)),
       url: node => nodes[node] ?? "",
       socket: (url, protocol) => {
-        const socket = new WebSocket(url, protocol);
-        tell(it => {
-          it.#socket = socket;
-          for (const tap of it.#taps) tap(socket);
-        });
-        return socket;
+        let socket: WebSocket | undefined;
+        tell(it => (socket = it.#dial(url, protocol)));
+        return socket ?? new WebSocket(url, protocol);
       },
       // Without a closure of its own: this is called for every change.
       changed: (part, row) => {

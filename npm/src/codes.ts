@@ -10,8 +10,11 @@ export const LINKS: readonly Link["state"][] = ["connecting", "live", "waiting",
 /** What the server may say of a request that it did not carry out. */
 export type ServerErrorName = ErrorName;
 
-/** Why the link is as it is: the server's word, or `lost` (it broke), or `load_failed` (the wasm file did not load). */
-export type Why = CloseName | "lost" | "load_failed";
+/**
+ * Why the link is as it is: the server's word, or `lost` (it broke), `load_failed` (the wasm file did not load), or, of a live
+ * link, `polled`: no WebSocket opens here, so the view is read every 20 s and rooms are not known.
+ */
+export type Why = CloseName | "lost" | "load_failed" | "polled";
 
 /** The name of a close code; 0 has none, and what is not the server's word is a loss like any other. */
 export function whyOf(code: number): Why | undefined {

@@ -347,7 +347,7 @@ export type OwnSession = {
 
 /** What a poll asks: a POST to `poll`, below the endpoint's own path. */
 export type Poll = {
-  /** The users, 1 to 1,000 of them. */
+  /** The users, 1 to 1,000 of them; none will do where a session is kept alive. */
   users: Array<string>;
   /** What the last answer about the same users in the same order gave; absent: tell everything. */
   mark?: string;
@@ -357,6 +357,8 @@ export type Poll = {
   interval_ms?: number;
   /** Idle or active, if the client wants to say. */
   idle?: boolean;
+  /** The user's mode as this client knows it, as in a hello. */
+  mode?: ModeChoice;
 };
 
 /** The answer to a poll. */

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{Span, State};
+use crate::{ModeChoice, Span, State};
 
 /// What a poll asks.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Poll<'a> {
     pub interval: Span,
     /// Idle or active, if the client wants to say.
     pub idle: Option<bool>,
+    /// The user's mode as this client knows it, as in a hello.
+    pub mode: Option<ModeChoice>,
 }
 
 /// The answer to a poll.

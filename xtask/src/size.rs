@@ -83,9 +83,11 @@ fn bundled(exports: &[&str]) -> Result<Vec<u8>> {
         npm_bin("esbuild", "--bundle --minify --format=esm --target=es2022 --log-level=warning")
             .arg(&page)
             .arg(format!("--outfile={}", bundle.display()))
-            // Loaded only by pages that ask for the log of frames, and for a user's own sessions.
+            // Loaded only by pages that ask for the log of frames or a user's own sessions, or where no
+            // socket opens.
             .arg("--external:*/debug.js")
-            .arg("--external:*/own.js");
+            .arg("--external:*/own.js")
+            .arg("--external:*/poll.js");
     for peer in package["peerDependencies"].as_object().into_iter().flatten() {
         esbuild = esbuild.arg(format!("--external:{}", peer.0));
     }

@@ -58,15 +58,15 @@ impl Audience for Nobody {
     }
 }
 
-/// Who may see a user, by the user.
-type Viewers = HashMap<Arc<str>, HashSet<Arc<str>>>;
+/// Who may see a user, or in which rooms it is, by the user.
+type ByUser = HashMap<Arc<str>, HashSet<Arc<str>>>;
 
 /// Users see those whose contacts they are, kept in memory. Cheap to clone; all clones are one.
 ///
 /// After a change tell [`Presence::audience_changed`](super::Presence::audience_changed).
 #[derive(Clone, Debug, Default)]
 pub struct Contacts {
-    of: Arc<RwLock<Viewers>>,
+    of: Arc<RwLock<ByUser>>,
 }
 
 impl Contacts {
@@ -96,12 +96,108 @@ impl Contacts {
 
 impl Audience for Contacts {
     async fn look(&self, pairs: &[Pair]) -> Vec<Fineness> {
-        let fineness = |it: &Pair| match self.has(&it.user, &it.viewer) {
-            true => Fineness::Live,
-            false => Fineness::Nothing,
-        };
-        pairs.iter().map(fineness).collect()
+        live_where(pairs, |it| self.has(&it.user, &it.viewer))
     }
+}
+
+/// [`Contacts`], except those from whom a user hides. Cheap to clone; all clones are one.
+///
+/// After a change tell [`Presence::audience_changed`](super::Presence::audience_changed). A user who hides
+/// so looks to a new connection as if it had never been there; where it shall look as if it had just
+/// left, use [`Presence::set_block`](super::Presence::set_block).
+#[derive(Clone, Debug, Default)]
+pub struct ContactsExcept {
+    /// Who may see whom, but for the exceptions.
+    pub contacts: Contacts,
+    except: Contacts,
+}
+
+impl ContactsExcept {
+    /// These, and no exceptions yet.
+    pub fn new(contacts: Contacts) -> Self {
+        Self { contacts, except: Contacts::default() }
+    }
+
+    /// `user` hides from `viewer`, whether that is a contact or becomes one.
+    pub fn hide(&self, user: &str, viewer: &str) {
+        self.except.add(user, viewer);
+    }
+
+    /// `user` hides from `viewer` no more.
+    pub fn show(&self, user: &str, viewer: &str) {
+        self.except.remove(user, viewer);
+    }
+
+    /// Whether `viewer` may see `user`.
+    pub fn sees(&self, user: &str, viewer: &str) -> bool {
+        self.contacts.has(user, viewer) && !self.except.has(user, viewer)
+    }
+}
+
+impl Audience for ContactsExcept {
+    async fn look(&self, pairs: &[Pair]) -> Vec<Fineness> {
+        live_where(pairs, |it| self.sees(&it.user, &it.viewer))
+    }
+}
+
+/// Users see those with whom they are members of a room, and only members may join it. Cheap to clone; all clones
+/// are one.
+///
+/// After a change tell [`Presence::audience_changed`](super::Presence::audience_changed).
+#[derive(Clone, Debug, Default)]
+pub struct RoomMembers {
+    /// The rooms of each user.
+    of: Arc<RwLock<ByUser>>,
+}
+
+impl RoomMembers {
+    /// `user` is a member of `room` from now on.
+    pub fn add(&self, room: &str, user: &str) {
+        let mut of = self.of.write().unwrap_or_else(PoisonError::into_inner);
+        of.entry(user.into()).or_default().insert(room.into());
+    }
+
+    /// `user` is a member of `room` no more. A page of theirs that is in the room already stays there until it leaves.
+    pub fn remove(&self, room: &str, user: &str) {
+        let mut of = self.of.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(rooms) = of.get_mut(user) {
+            rooms.remove(room);
+            if rooms.is_empty() {
+                of.remove(user);
+            }
+        }
+    }
+
+    /// Whether `user` is a member of `room`.
+    pub fn has(&self, room: &str, user: &str) -> bool {
+        let of = self.of.read().unwrap_or_else(PoisonError::into_inner);
+        of.get(user).is_some_and(|it| it.contains(room))
+    }
+
+    /// Whether the two share a room.
+    pub fn share(&self, one: &str, other: &str) -> bool {
+        let of = self.of.read().unwrap_or_else(PoisonError::into_inner);
+        match (of.get(one), of.get(other)) {
+            // Goes through the fewer.
+            (Some(one), Some(other)) if one.len() <= other.len() => !one.is_disjoint(other),
+            (Some(one), Some(other)) => !other.is_disjoint(one),
+            _ => false,
+        }
+    }
+}
+
+impl Audience for RoomMembers {
+    async fn look(&self, pairs: &[Pair]) -> Vec<Fineness> {
+        live_where(pairs, |it| self.share(&it.user, &it.viewer))
+    }
+
+    async fn may_join(&self, user: &str, room: &str) -> bool {
+        self.has(room, user)
+    }
+}
+
+fn live_where(pairs: &[Pair], sees: impl Fn(&Pair) -> bool) -> Vec<Fineness> {
+    pairs.iter().map(|it| if sees(it) { Fineness::Live } else { Fineness::Nothing }).collect()
 }
 
 /// [`Audience`] with its type forgotten.

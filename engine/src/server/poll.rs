@@ -158,7 +158,7 @@ async fn read(shared: &Shared, body: Body) -> Result<Bytes, Refused> {
 /// Whether it asks what can be answered.
 fn examine(poll: &Poll<'_>) -> Result<(), Refused> {
     let count = poll.users.len();
-    if count == 0 || count > WATCHES {
+    if count > WATCHES || (count == 0 && poll.session.is_empty()) {
         return Err(Refused::because(
             "bad_request",
             format!("it asks about {count} users; 1 to {WATCHES} are allowed in one poll"),
@@ -196,7 +196,7 @@ fn interval(poll: &Poll<'_>) -> Span {
 }
 
 fn connect<'a>(user: &'a str, poll: &Poll<'a>) -> Connect<'a> {
-    let report = SelfReport { idle: poll.idle, ..SelfReport::default() };
+    let report = SelfReport { idle: poll.idle, mode: poll.mode, ..SelfReport::default() };
     Connect { user, session: poll.session, passive: false, report, token_until: None, device: "" }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use greendot_engine::core::{AudienceRule, Fineness, Settings};
 use greendot_engine::protocol::{ClientFrame, CloseCode, ErrorCode, Span, State};
-use greendot_engine::server::{Audience, Contacts, Nobody, Pair};
+use greendot_engine::server::{Audience, Contacts, ContactsExcept, Nobody, Pair, RoomMembers};
 
 use crate::common::{Heard, Row, Server, builder, quick};
 
@@ -91,4 +91,41 @@ async fn who_may_not_join_is_told_so_and_nothing_else() {
         Ok(Heard::Error(ErrorCode::NotAllowed, 3, _)) => {}
         other => panic!("{other:?}"),
     }
+}
+
+#[tokio::test]
+async fn an_exception_counts_for_a_contact_and_for_no_other() {
+    let audience = ContactsExcept::new(Contacts::default());
+    for viewer in ["ana", "cy"] {
+        audience.contacts.add("bo", viewer);
+    }
+    audience.hide("bo", "ana");
+    let server = Server::start(builder().audience(audience.clone())).await;
+    let _bo = server.connect("bo", "1").await;
+    let mut ana = server.connect("ana", "1").await;
+    let mut cy = server.connect("cy", "1").await;
+    assert_eq!(ana.watch(&["bo"]).await, []);
+    assert_eq!(cy.watch(&["bo"]).await, [Row::of(1, State::Online)]);
+    audience.show("bo", "ana");
+    server.presence.audience_changed(Some("bo"), Some("ana"));
+    assert_eq!(ana.hear_event().await, Row::of(1, State::Online));
+}
+
+#[tokio::test]
+async fn members_of_a_room_see_each_other_until_one_leaves_it() {
+    let audience = RoomMembers::default();
+    for user in ["ana", "bo"] {
+        audience.add("team", user);
+    }
+    audience.add("hall", "cy");
+    let server = Server::start(builder().audience(audience.clone())).await;
+    let _bo = server.connect("bo", "1").await;
+    let _cy = server.connect("cy", "1").await;
+    let mut ana = server.connect("ana", "1").await;
+    assert_eq!(ana.watch(&["bo", "cy"]).await, [Row::of(1, State::Online)]);
+    ana.send(&ClientFrame::Join { number: 3, room: "hall" }).await;
+    assert!(matches!(ana.hear().await, Heard::Error(ErrorCode::NotAllowed, 3, _)));
+    audience.remove("team", "bo");
+    server.presence.audience_changed(Some("bo"), None);
+    assert_eq!(ana.hear_event().await, Row::of(1, State::Offline).seen());
 }

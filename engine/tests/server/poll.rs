@@ -160,6 +160,14 @@ async fn a_poll_in_a_sessions_name_keeps_it_for_two_intervals() {
     assert_eq!(poll(&server, "ana", &body).await.status, 200);
     assert_eq!(server.presence.sessions("ana").len(), 1);
     assert_eq!(server.presence.state("ana").state, State::Away);
+    let hidden =
+        json!({ "users": [], "session": "s1", "mode": { "mode": "invisible", "fresh": true } });
+    let answer = poll(&server, "ana", &hidden).await;
+    assert_eq!((answer.status, answer.users()), (200, vec![]), "{answer:?}");
+    assert_eq!(server.presence.state("ana").state, State::Offline);
+    let shown = json!({ "users": [], "session": "s1", "interval_ms": 100, "mode": { "mode": "auto", "fresh": true } });
+    assert_eq!(poll(&server, "ana", &shown).await.status, 200);
+    assert_ne!(server.presence.state("ana").state, State::Offline);
     until(|| server.presence.state("ana").state == State::Offline).await;
     assert!(server.presence.state("ana").last_seen < Some(Duration::from_secs(5)));
 }

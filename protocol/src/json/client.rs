@@ -276,13 +276,7 @@ impl<'a> Hello<'a> {
             idle: hello.idle,
             input_age_ms: hello.input_age_secs.map(InputAge),
             idle_after_ms: hello.idle_after_secs.map(IdleAfter),
-            mode: hello.mode.map(|choice| {
-                Object(ModeChoice {
-                    mode: Named(choice.mode),
-                    revision: Some(choice.revision.0),
-                    fresh: choice.fresh.then_some(true),
-                })
-            }),
+            mode: hello.mode.map(|it| Object(ModeChoice::of(it))),
             device: (!hello.device.is_empty()).then(|| hello.device.into()),
         }
     }
@@ -295,12 +289,26 @@ impl<'a> Hello<'a> {
             idle: self.idle,
             input_age_secs: self.input_age_ms.map(|it| it.0),
             idle_after_secs: self.idle_after_ms.map(|it| it.0),
-            mode: self.mode.as_ref().map(|Object(choice)| crate::ModeChoice {
-                mode: choice.mode.0,
-                revision: Revision(choice.revision.unwrap_or_default()),
-                fresh: choice.fresh.unwrap_or_default(),
-            }),
+            mode: self.mode.as_ref().map(|it| it.0.choice()),
             device: self.device.as_ref().map_or("", Text::as_str),
+        }
+    }
+}
+
+impl ModeChoice {
+    fn of(choice: crate::ModeChoice) -> Self {
+        Self {
+            mode: Named(choice.mode),
+            revision: Some(choice.revision.0),
+            fresh: choice.fresh.then_some(true),
+        }
+    }
+
+    pub(super) fn choice(&self) -> crate::ModeChoice {
+        crate::ModeChoice {
+            mode: self.mode.0,
+            revision: Revision(self.revision.unwrap_or_default()),
+            fresh: self.fresh.unwrap_or_default(),
         }
     }
 }

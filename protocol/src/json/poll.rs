@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::DecodeError;
+use super::client::ModeChoice;
 use super::read::{Named, Object, Text, object};
 use crate::{Span, State};
 
@@ -15,7 +16,7 @@ pub struct PollText<'a>(Poll<'a>);
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields))]
 pub(crate) struct Poll<'a> {
-    /// The users, 1 to 1,000 of them.
+    /// The users, 1 to 1,000 of them; none will do where a session is kept alive.
     #[serde(borrow)]
     users: Vec<Text<'a>>,
     /// What the last answer about the same users in the same order gave; absent: tell everything.
@@ -30,6 +31,9 @@ pub(crate) struct Poll<'a> {
     /// Idle or active, if the client wants to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     idle: Option<bool>,
+    /// The user's mode as this client knows it, as in a hello.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<Object<ModeChoice>>,
 }
 
 /// The answer to a poll.
@@ -115,6 +119,7 @@ impl PollText<'_> {
             session: self.0.session.as_ref().map_or("", Text::as_str),
             interval: Span::from_millis(self.0.interval_ms.unwrap_or_default()),
             idle: self.0.idle,
+            mode: self.0.mode.as_ref().map(|it| it.0.choice()),
         }
     }
 }

@@ -1,0 +1,316 @@
+//! Invisible is gone, over real sockets: one who hides is told of with the same bytes, in the same
+//! number and order, as one who left or never was there, and no later than its own work takes.
+//!
+//! Bytes are compared for equality. Times are compared by their ranks: were one kind of user answered
+//! later than another by more than that work, its ranks would be higher than chance allows. The kinds take turns in a random order, so that a busy machine is busy for all of them.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use greendot_engine::core::Settings;
+use greendot_engine::protocol::{
+    Beat, ClientFrame, Epoch, Mode, ServerFrame, Span, WatchItem, binary,
+};
+use greendot_engine::server::{Contacts, Limits};
+use tokio_tungstenite::MaybeTlsStream;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::common::{Client, Server, builder, quick};
+
+/// Rounds of each test; in each of them every kind has its turn.
+const ROUNDS: usize = 300;
+
+/// What is granted: the work for one more record, or one more member of a room, takes a few µs, and is
+/// in the time of the answer (see "What is not closed" in `PRIVACY.md`). A wait for anything is more.
+const WORK: Duration = Duration::from_micros(50);
+
+/// How far apart two kinds' ranks may be, in standard deviations. Chance goes beyond it once in
+/// 500 million times.
+const CHANCE: f64 = 6.0;
+
+/// Numbers that look random.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % below
+    }
+
+    /// The first numbers in some order.
+    fn order(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<_> = (0..count).collect();
+        for at in (1..count).rev() {
+            order.swap(at, self.roll(at + 1));
+        }
+        order
+    }
+}
+
+/// By how many standard deviations the ranks of `one` among all are off the average (Mann and
+/// Whitney). Equal times share their ranks.
+fn apart(one: &[Duration], other: &[Duration]) -> f64 {
+    let (m, n) = (one.len() as f64, other.len() as f64);
+    let mut all: Vec<_> = one.iter().map(|&it| (it, 1.0)).collect();
+    all.extend(other.iter().map(|&it| (it, 0.0)));
+    all.sort_by_key(|it| it.0);
+    let (mut sum, mut ties, mut before) = (0.0, 0.0, 0.0);
+    for alike in all.chunk_by(|a, b| a.0 == b.0) {
+        let size = alike.len() as f64;
+        sum += alike.iter().map(|it| it.1).sum::<f64>() * (before + (size + 1.0) / 2.0);
+        ties += size.powi(3) - size;
+        before += size;
+    }
+    let count = m + n;
+    let deviation = (m * n / 12.0 * (count + 1.0 - ties / (count * (count - 1.0)))).sqrt();
+    if deviation > 0.0 { (sum - m * (count + 1.0) / 2.0) / deviation } else { 0.0 }
+}
+
+#[test]
+fn ranks_tell_what_is_later_and_only_that() {
+    let mut dice = Dice(1);
+    // Between 100 and 300 µs, and now and then as late as a busy machine is.
+    let mut times = |late: u64| -> Vec<Duration> {
+        let mut time = |_| {
+            let rare = if dice.roll(20) == 0 { 40_000 } else { 0 };
+            Duration::from_micros(100 + late + dice.roll(200) as u64 + rare)
+        };
+        (0..ROUNDS).map(&mut time).collect()
+    };
+    let (one, same, later) = (times(0), times(0), times(80));
+    assert!(apart(&one, &same).abs() < CHANCE / 2.0);
+    assert!(apart(&later, &one) > CHANCE && apart(&one, &later) < -CHANCE);
+    let flat = vec![Duration::ZERO; 9];
+    assert!(apart(&flat, &flat).abs() < 1.0);
+}
+
+/// What an onlooker was told of each kind, and how long it took each time.
+struct Kind {
+    name: &'static str,
+    frames: Vec<Vec<u8>>,
+    times: Vec<Duration>,
+}
+
+impl Kind {
+    fn of(name: &'static str) -> Self {
+        Self { name, frames: Vec::new(), times: Vec::new() }
+    }
+}
+
+/// Every kind is like the first.
+fn assert_alike(kinds: &[Kind]) {
+    let (first, others) = kinds.split_first().expect("a kind");
+    assert!(!first.frames.is_empty());
+    for other in others {
+        assert_eq!(first.frames, other.frames, "{} and {}", first.name, other.name);
+        for (one, than) in [(first, other), (other, first)] {
+            let granted: Vec<_> = than.times.iter().map(|&it| it + WORK).collect();
+            let later = apart(&one.times, &granted);
+            assert!(later < CHANCE, "{} is later than {} by {later}", one.name, than.name);
+        }
+    }
+}
+
+/// The next binary message.
+async fn message(client: &mut Client) -> Vec<u8> {
+    loop {
+        match client.socket.next().await {
+            Some(Ok(Message::Binary(bytes))) => return bytes.into(),
+            Some(Ok(Message::Ping(_))) => {}
+            other => panic!("no frame, but {other:?}"),
+        }
+    }
+}
+
+/// All messages up to the answer to a beat: behind it nothing is left of what was sent before.
+async fn settle(client: &mut Client, into: &mut Vec<Vec<u8>>) {
+    client.send(&ClientFrame::Beat(Beat { number: 9, input_age_secs: None })).await;
+    loop {
+        let bytes = message(client).await;
+        let last = matches!(binary::decode_server(&bytes), Ok(Some(ServerFrame::BeatAnswer(9))));
+        into.push(bytes);
+        if last {
+            return;
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "an onlooker has a clock")]
+fn clock() -> Instant {
+    Instant::now()
+}
+
+/// Asks, and takes the time until the first message that comes of it.
+async fn timed(eve: &mut Client, ask: &ClientFrame<'_>, kind: &mut Kind) {
+    let asked = clock();
+    eve.send(ask).await;
+    let answer = message(eve).await;
+    kind.times.push(clock() - asked);
+    kind.frames.push(answer);
+}
+
+/// Somebody whom the onlooker may not see, and who lives on.
+struct Secret(Vec<Client>);
+
+impl Secret {
+    /// Does something, whatever the onlooker asks; it is over when this returns.
+    async fn live(&mut self, dice: &mut Dice) {
+        let deed = dice.roll(3);
+        for client in &mut self.0 {
+            client
+                .send(&match deed {
+                    0 => ClientFrame::Idle,
+                    1 => ClientFrame::Active,
+                    _ => ClientFrame::Note(["", "out", "in a talk"][dice.roll(3)]),
+                })
+                .await;
+            settle(client, &mut Vec::new()).await;
+        }
+    }
+}
+
+/// No rate limits, which would tell of the test only; and beats so rare that none comes in between.
+fn server() -> greendot_engine::server::Builder {
+    let limits = Limits { frames_per_second: 1_000_000, burst: 1_000_000, ..Limits::default() };
+    let settings = Settings {
+        beat: Span::from_secs(60),
+        ttl: Span::from_secs(200),
+        tick: Span::from_millis(2),
+        ..quick()
+    };
+    builder().settings(settings).limits(limits)
+}
+
+fn watch(user: &str) -> ClientFrame<'_> {
+    ClientFrame::Watch { request: 1, users: vec![WatchItem { number: 1, user }] }
+}
+
+/// Connects, and lets no frame wait for the answer to an earlier one.
+async fn arrive(server: &Server, user: &str) -> Client {
+    let mut client = server.connect(user, "1").await;
+    let MaybeTlsStream::Plain(stream) = client.socket.get_mut() else { panic!("it is encrypted") };
+    stream.set_nodelay(true).expect("an open socket");
+    client
+}
+
+/// Eve watches each of them in turn, hears what comes while they live, and ends the watch.
+async fn pry(server: &Server, mut secret: Secret, mut kinds: Vec<Kind>) {
+    let mut eve = arrive(server, "eve").await;
+    let mut dice = Dice(7);
+    for _ in 0..ROUNDS {
+        for at in dice.order(kinds.len()) {
+            let kind = &mut kinds[at];
+            secret.live(&mut dice).await;
+            timed(&mut eve, &watch(kind.name), kind).await;
+            secret.live(&mut dice).await;
+            settle(&mut eve, &mut kind.frames).await;
+            eve.send(&ClientFrame::Unwatch { numbers: vec![1] }).await;
+            settle(&mut eve, &mut kind.frames).await;
+        }
+    }
+    assert_alike(&kinds);
+}
+
+#[tokio::test]
+async fn one_who_hid_before_ever_being_seen_is_like_one_who_never_was() {
+    let server = Server::start(server()).await;
+    server.presence.set_block("block", "eve", true);
+    let mut secret = Secret(vec![arrive(&server, "block").await]);
+    server.presence.set_mode("cloak", Mode::Invisible);
+    secret.0.push(arrive(&server, "cloak").await);
+    let kinds = ["never", "block", "cloak"].map(Kind::of).into();
+    pry(&server, secret, kinds).await;
+}
+
+#[tokio::test]
+async fn one_whom_the_application_forbids_is_like_one_who_never_was() {
+    let contacts = Contacts::default();
+    contacts.add("never", "eve");
+    let server = Server::start(server().audience(contacts)).await;
+    let secret = Secret(vec![arrive(&server, "hides").await]);
+    pry(&server, secret, ["never", "hides", "other"].map(Kind::of).into()).await;
+}
+
+#[tokio::test]
+async fn one_who_hides_while_looked_at_is_like_one_who_says_bye() {
+    let server = Server::start(server()).await;
+    let mut eve = arrive(&server, "eve").await;
+    let mut kinds = ["bye", "hide"].map(Kind::of);
+    let mut dice = Dice(11);
+    for round in 0..ROUNDS {
+        for at in dice.order(kinds.len()) {
+            let kind = &mut kinds[at];
+            // Each time somebody new, who was never looked at before.
+            let user = format!("{}{round:04}", ["b", "h"][at]);
+            let mut sue = arrive(&server, &user).await;
+            eve.send(&watch(&user)).await;
+            kind.frames.push(message(&mut eve).await);
+            let going = [ClientFrame::Bye, ClientFrame::Mode(Mode::Invisible)];
+            let went = clock();
+            sue.send(&going[at]).await;
+            let told = message(&mut eve).await;
+            kind.times.push(clock() - went);
+            kind.frames.push(without_age(&told));
+            if at == 1 {
+                sue.hear().await;
+                Secret(vec![sue]).live(&mut dice).await;
+            }
+            settle(&mut eve, &mut kind.frames).await;
+            eve.send(&ClientFrame::Unwatch { numbers: vec![1] }).await;
+            settle(&mut eve, &mut kind.frames).await;
+        }
+    }
+    assert_alike(&kinds);
+}
+
+/// The same frame with all ages, which are measured and differ by chance, as zero.
+fn without_age(bytes: &[u8]) -> Vec<u8> {
+    let mut frame = binary::decode_server(bytes).expect("a good frame").expect("a known kind");
+    let ServerFrame::Events { entries, epoch } = &mut frame else { panic!("{frame:?}") };
+    assert_ne!(*epoch, Epoch(0));
+    for entry in entries {
+        let age = entry.seen_ago.as_mut().expect("was seen");
+        assert!(*age < Span::from_secs(20), "{age:?}");
+        *age = Span::ZERO;
+    }
+    let mut plain = Vec::new();
+    binary::encode_server(&frame, &mut plain);
+    plain
+}
+
+#[tokio::test]
+async fn a_room_with_one_who_hides_is_like_a_room_without() {
+    let server = Server::start(server()).await;
+    server.presence.set_block("sue", "eve", true);
+    let mut bo = arrive(&server, "bo").await;
+    let mut sue = arrive(&server, "sue").await;
+    let mut joins = vec![(&mut bo, "room-a", 1), (&mut sue, "room-b", 2)];
+    for (client, room, number) in &mut joins {
+        client.send(&ClientFrame::Join { number: *number, room }).await;
+        settle(client, &mut Vec::new()).await;
+    }
+    bo.send(&ClientFrame::Join { number: 2, room: "room-b" }).await;
+    settle(&mut bo, &mut Vec::new()).await;
+    let mut eve = arrive(&server, "eve").await;
+    let mut kinds = ["room-a", "room-b"].map(Kind::of);
+    let mut dice = Dice(13);
+    for _ in 0..ROUNDS {
+        for at in dice.order(kinds.len()) {
+            let kind = &mut kinds[at];
+            timed(&mut eve, &ClientFrame::Join { number: 1, room: kind.name }, kind).await;
+            // She goes and comes while eve is there, whichever room that is.
+            for step in
+                [ClientFrame::Leave { number: 2 }, ClientFrame::Join { number: 2, room: "room-b" }]
+            {
+                sue.send(&step).await;
+                settle(&mut sue, &mut Vec::new()).await;
+            }
+            settle(&mut bo, &mut Vec::new()).await;
+            settle(&mut eve, &mut kind.frames).await;
+            eve.send(&ClientFrame::Leave { number: 1 }).await;
+            settle(&mut eve, &mut kind.frames).await;
+        }
+    }
+    assert_alike(&kinds);
+}
