@@ -80,6 +80,11 @@ impl Heart {
         self.question.is_some()
     }
 
+    /// Since when a question is open; one that is given up for another counts on.
+    pub(super) fn asked_since(&self) -> Option<Time> {
+        self.question.map(|it| it.since)
+    }
+
     /// When the next beat is due, if no question is open.
     pub(super) fn due(&self) -> Time {
         self.sent.min(self.heard) + self.gap

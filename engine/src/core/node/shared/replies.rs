@@ -164,11 +164,12 @@ impl Node {
         }
     }
 
-    /// The session was idle where it connected before, and nothing else was said since.
-    fn adopt_idle(&mut self, lease: ConnId) {
+    /// Whether the session was idle where it connected before, as the store knows it, and nothing else
+    /// was said since. What this node remembers of it may be of a session that has ended meanwhile.
+    fn adopt_idle(&mut self, lease: ConnId, idle: bool) {
         let Some(session) = self.session_of(lease) else { return };
-        self.leases.set_idle(lease, Idle::Found);
-        self.directory.set_idle(session, true);
+        self.leases.set_idle(lease, if idle { Idle::Found } else { Idle::No });
+        self.directory.set_idle(session, idle);
     }
 
     pub(super) fn loaded(&mut self, now: Time, users: &[Arc<str>]) {
@@ -235,8 +236,8 @@ impl Node {
                 if let Some(session) = self.session_of(lease) {
                     self.directory.set_generation(session, generation);
                 }
-                if carries_over && idle {
-                    self.adopt_idle(lease);
+                if carries_over {
+                    self.adopt_idle(lease, idle);
                 }
                 self.adopt_mode(now, lease, mode, revision);
                 self.welcome(lease);

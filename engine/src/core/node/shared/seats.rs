@@ -59,6 +59,11 @@ impl Node {
             device: (*view.device).into(),
         };
         self.submit(now, Request::Connect(register), Then::Connected(lease));
+        // How long it has been silent is told with that, and no older word about it is to follow.
+        self.leases.report_anew(now, lease);
+        if let Some(shared) = self.shared.as_mut() {
+            shared.silent.retain(|it| *it != lease);
+        }
     }
 
     /// The session's lease is gone, and with it what the store is told under its number.
