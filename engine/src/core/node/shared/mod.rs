@@ -111,6 +111,8 @@ pub(in crate::core::node) struct Shared {
     next_request: u64,
     pending: VecDeque<Pending>,
     beat_at: Time,
+    /// When the oldest question was asked whose answer was given up. It may still come.
+    given_up: Option<Time>,
     /// When the store last answered.
     answered: Time,
     /// The number of the last notice that came.
@@ -143,6 +145,7 @@ impl Shared {
             next_request: 0,
             pending: VecDeque::new(),
             beat_at: now,
+            given_up: None,
             answered: now,
             noticed: 0,
             told: 0,

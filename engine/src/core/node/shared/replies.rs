@@ -20,6 +20,7 @@ impl Node {
         let answered = shared.pending.pop_front_if(|it| it.number == number);
         let mut missed = !lost.is_empty();
         self.make_up(now, lost, answered.as_ref());
+        let asked = answered.as_ref().map(|it| it.since);
         let then = answered.map_or(Then::Nothing, |it| it.then);
         let Some(shared) = self.shared.as_mut() else { return };
         shared.answered = now;
@@ -30,7 +31,10 @@ impl Node {
         if lost_data {
             shared.clock.forget();
         }
-        let said = shared.clock.date(now, reply.at);
+        let said = match asked.or(shared.given_up) {
+            Some(asked) => shared.clock.date_answer(now, asked, reply.at),
+            None => shared.clock.date(now, reply.at),
+        };
         if !std::mem::replace(&mut shared.has_grid, true) || lost_data {
             self.watches.set_grid(grid(said, reply.at));
         }
