@@ -639,7 +639,8 @@ impl Store for MemoryStore {
             Request::SetMode { user, mode, ago } => {
                 if self.past.is_latest(now, user, node, *ago, |it| &mut it.mode) {
                     self.wrote(now, user);
-                    let (id, change) = self.directory.set_mode(now, user, *mode);
+                    // Who hid was there last when it chose to.
+                    let (id, change) = self.directory.set_mode(now - *ago, user, *mode);
                     if let Some(change) = change {
                         self.publish(now, id, change, &mut turned);
                         self.tell_mode(id);

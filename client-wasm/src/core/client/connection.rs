@@ -219,9 +219,7 @@ impl Client {
 
     /// The link is lost, and comes back by itself unless it is told not to.
     pub(super) fn lose(&mut self, now: Time, loss: Loss) {
-        // Cut off since the first question that was not answered, if one is open.
-        let asked = self.heart.as_ref().and_then(Heart::asked_since);
-        self.forget_connection(asked.map_or(loss.since, |it| it.min(loss.since)));
+        self.forget_connection(loss.since);
         let retry = self.link.lost(now, loss, self.beat, &mut self.alarms, &mut self.rng);
         if self.link.phase == Phase::Stopped {
             // Nothing more is to be said for this session.
@@ -233,6 +231,9 @@ impl Client {
 
     /// Nothing of a connection outlives it but the view, and that for a time only.
     pub(super) fn forget_connection(&mut self, since: Time) {
+        // Cut off since the first question that was not answered, if one is open.
+        let asked = self.heart.as_ref().and_then(Heart::asked_since);
+        let since = asked.map_or(since, |it| it.min(since));
         self.heart = None;
         self.renews = false;
         self.alarms.clear_connection();
