@@ -9,9 +9,9 @@ use greendot_protocol::{Span, Time};
 /// How long the quickest message counts: clocks drift apart, by some 50 ms in this time.
 const LASTS: Span = Span::from_secs(600);
 
-/// Messages of which even the quickest may have taken longer than this tell too little: rather than to
+/// Messages of which even the quickest may have taken longer than this, in ms, tell too little: rather than to
 /// date what was said too late, and take it back, it is dated by when it was asked for.
-const SLOW: i64 = 3_000;
+const SLOW: i64 = 100;
 
 /// How far the store's clock is behind this node's, as messages show it.
 #[derive(Clone, Copy, Debug, Default)]
