@@ -7,6 +7,10 @@ use super::{MemoryStore, ON_TIME, UNREACHED};
 use crate::core::directory::SessionId;
 use crate::store::{NodeId, Notice, Report, SessionName, Silent};
 
+/// For how long a session that has ended is remembered at least: a node that stood still for so long and
+/// goes on tells of it as if it had not ended.
+const REMEMBERED: Span = Span::from_secs(300);
+
 impl MemoryStore {
     /// Whether it is only just that nodes ask again, after a time in which none did.
     pub(super) fn was_unreached(&self, now: Time) -> bool {
@@ -45,7 +49,7 @@ impl MemoryStore {
             self.end(now, session, heard, turned);
         }
         let keep = self.settings.ttl + self.settings.ttl;
-        self.past.forget(now, keep);
+        self.past.forget(now, keep.max(REMEMBERED));
         let covered = &self.covered;
         let seats = &self.seats;
         let gone: Vec<NodeId> = self
