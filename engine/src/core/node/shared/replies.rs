@@ -47,6 +47,10 @@ impl Node {
                 note: Arc::clone(&report.note),
             }));
         }
+        if let Some(shared) = self.shared.as_mut().filter(|it| it.noticed == 0) {
+            // From its first answer on: a notice that is lost right behind it would not be missed.
+            (shared.told, shared.noticed) = (reply.told, reply.told);
+        }
         if matches!(then, Then::Beaten) {
             let Some(shared) = self.shared.as_mut() else { return };
             // A lost notice heals here, within two beats; so does it that the store has forgotten
