@@ -200,7 +200,6 @@ impl Node {
     /// Tells the parts of crowds that are due.
     fn turn_rounds(&mut self, now: Time) {
         if self.watches.crowd_deadline() <= now {
-            self.watches.turn_rounds(now);
             self.schedule_flush(now);
         }
     }

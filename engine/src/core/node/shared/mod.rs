@@ -11,7 +11,7 @@ mod replies;
 mod seats;
 mod words;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::quality::FixedState;
@@ -127,7 +127,7 @@ pub(in crate::core::node) struct Shared {
     ends_at: Option<Time>,
     /// No session of this node expires before: nobody could renew for a while.
     spared_until: Time,
-    silent: Vec<ConnId>,
+    silent: BTreeSet<ConnId>,
     heard: Vec<ConnId>,
 }
 
@@ -153,7 +153,7 @@ impl Shared {
             unsaid: Vec::new(),
             ends_at: None,
             spared_until: Time::ZERO,
-            silent: Vec::new(),
+            silent: BTreeSet::new(),
             heard: Vec::new(),
         }
     }

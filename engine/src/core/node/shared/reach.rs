@@ -154,10 +154,11 @@ impl Node {
                 .leases
                 .get(lease)
                 .is_none_or(|it| it.lingers_until.is_none() && it.deadline <= now);
-            if !(over && stood_still) {
+            if over && stood_still {
+                self.leases.report_anew(now, lease);
+            } else {
                 self.register(now, lease);
             }
-            self.leases.report_anew(now, lease);
         }
         if lost_data {
             self.watches.begin_epoch();

@@ -62,7 +62,7 @@ impl Node {
         // How long it has been silent is told with that, and no older word about it is to follow.
         self.leases.report_anew(now, lease);
         if let Some(shared) = self.shared.as_mut() {
-            shared.silent.retain(|it| *it != lease);
+            shared.silent.remove(&lease);
         }
     }
 
@@ -130,7 +130,7 @@ impl Node {
     /// Nothing has been heard of a session for a beat: it gets a deadline of its own.
     pub(in crate::core::node) fn seat_is_silent(&mut self, lease: ConnId) {
         if let Some(shared) = self.shared.as_mut() {
-            shared.silent.push(lease);
+            shared.silent.insert(lease);
         }
     }
 
