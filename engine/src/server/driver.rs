@@ -310,48 +310,36 @@ impl<'a> Joining<'a> {
 impl Core {
     fn gather(&mut self) {
         while let Some(output) = self.node.poll_output() {
-            let conn = match &output {
-                Output::Ready(conn) if self.acting == Some(*conn) => {
-                    self.acting_ready = true;
-                    continue;
-                }
+            match output {
+                Output::Ready(conn) if self.acting == Some(conn) => self.acting_ready = true,
                 Output::Ready(conn) => {
-                    let (conn, line) = (*conn, self.line(*conn).cloned());
+                    let line = self.line(conn).cloned();
                     self.ready.extend(line.map(|line| (conn, line)));
-                    continue;
                 }
-                Output::Ping(conn) | Output::ReadFirst(conn) => conn,
-                Output::Close { conn, .. } => conn,
+                Output::Ping(conn) | Output::ReadFirst(conn) | Output::Close { conn, .. } => {
+                    let line = self.line(conn).cloned();
+                    self.deliveries.extend(line.map(|line| (line, output)));
+                }
                 Output::Transition(transition) => {
                     // Sent under the lock, so that each reader gets them in order. Nobody
                     // listening is no error.
-                    let _ = self.transitions.send(transition.clone());
-                    continue;
+                    let _ = self.transitions.send(transition);
                 }
                 Output::Audience { number, pairs } => {
-                    let pairs = pairs.iter().cloned().map(Pair::new).collect();
-                    self.questions.push(Question::Look { number: *number, pairs });
-                    continue;
+                    let pairs = pairs.into_iter().map(Pair::new).collect();
+                    self.questions.push(Question::Look { number, pairs });
                 }
                 Output::MayJoin { ask, user, room } => {
-                    let (user, room) = (Arc::clone(user), Arc::clone(room));
-                    self.questions.push(Question::MayJoin { ask: *ask, user, room });
-                    continue;
+                    self.questions.push(Question::MayJoin { ask, user, room });
                 }
-                Output::Answer { .. } => {
-                    if let Output::Answer { ask, full, mark, users } = output
-                        && let Some(answer) = self.polls.remove(&ask)
-                    {
+                Output::Answer { ask, full, mark, users } => {
+                    if let Some(answer) = self.polls.remove(&ask) {
                         // Nobody listening is no error: the one who polled is gone.
                         let _ = answer.send(Told { full, mark, users });
                     }
-                    continue;
                 }
                 // This node works alone: no store is asked, and nobody lists.
-                Output::Store { .. } | Output::List { .. } => continue,
-            };
-            if let Some(line) = self.line(*conn).cloned() {
-                self.deliveries.push((line, output));
+                Output::Store { .. } | Output::List { .. } => {}
             }
         }
     }

@@ -27,6 +27,9 @@ impl Fanout {
     /// Tells some of those that wait to be told. Returns whether there may be more.
     pub(super) fn run(&mut self, driver: &Driver) -> bool {
         driver.take_ready(AT_A_TIME, &mut self.waiting);
+        if self.waiting.is_empty() {
+            return false;
+        }
         let mut open: Vec<(ConnId, &Line, MutexGuard<'_, Outlet>, _)> = Vec::new();
         for (conn, line) in &self.waiting {
             match line.open_outlet() {
