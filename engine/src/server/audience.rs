@@ -58,39 +58,56 @@ impl Audience for Nobody {
     }
 }
 
-/// Who may see a user, or in which rooms it is, by the user.
 type ByUser = HashMap<Arc<str>, HashSet<Arc<str>>>;
+
+/// Who may see a user, or in which rooms it is, by the user.
+#[derive(Clone, Debug, Default)]
+struct Links(Arc<RwLock<ByUser>>);
+
+impl Links {
+    fn add(&self, user: &str, to: &str) {
+        let mut of = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        of.entry(user.into()).or_default().insert(to.into());
+    }
+
+    fn remove(&self, user: &str, to: &str) {
+        let mut of = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(links) = of.get_mut(user) {
+            links.remove(to);
+            if links.is_empty() {
+                of.remove(user);
+            }
+        }
+    }
+
+    fn has(&self, user: &str, to: &str) -> bool {
+        let of = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        of.get(user).is_some_and(|it| it.contains(to))
+    }
+}
 
 /// Users see those whose contacts they are, kept in memory. Cheap to clone; all clones are one.
 ///
 /// After a change tell [`Presence::audience_changed`](super::Presence::audience_changed).
 #[derive(Clone, Debug, Default)]
 pub struct Contacts {
-    of: Arc<RwLock<ByUser>>,
+    of: Links,
 }
 
 impl Contacts {
     /// `user` lets `viewer` see it from now on.
     pub fn add(&self, user: &str, viewer: &str) {
-        let mut of = self.of.write().unwrap_or_else(PoisonError::into_inner);
-        of.entry(user.into()).or_default().insert(viewer.into());
+        self.of.add(user, viewer);
     }
 
     /// `user` does not let `viewer` see it any more.
     pub fn remove(&self, user: &str, viewer: &str) {
-        let mut of = self.of.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(viewers) = of.get_mut(user) {
-            viewers.remove(viewer);
-            if viewers.is_empty() {
-                of.remove(user);
-            }
-        }
+        self.of.remove(user, viewer);
     }
 
     /// Whether `user` lets `viewer` see it.
     pub fn has(&self, user: &str, viewer: &str) -> bool {
-        let of = self.of.read().unwrap_or_else(PoisonError::into_inner);
-        of.get(user).is_some_and(|it| it.contains(viewer))
+        self.of.has(user, viewer)
     }
 }
 
@@ -147,36 +164,28 @@ impl Audience for ContactsExcept {
 #[derive(Clone, Debug, Default)]
 pub struct RoomMembers {
     /// The rooms of each user.
-    of: Arc<RwLock<ByUser>>,
+    of: Links,
 }
 
 impl RoomMembers {
     /// `user` is a member of `room` from now on.
     pub fn add(&self, room: &str, user: &str) {
-        let mut of = self.of.write().unwrap_or_else(PoisonError::into_inner);
-        of.entry(user.into()).or_default().insert(room.into());
+        self.of.add(user, room);
     }
 
     /// `user` is a member of `room` no more. A page of theirs that is in the room already stays there until it leaves.
     pub fn remove(&self, room: &str, user: &str) {
-        let mut of = self.of.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rooms) = of.get_mut(user) {
-            rooms.remove(room);
-            if rooms.is_empty() {
-                of.remove(user);
-            }
-        }
+        self.of.remove(user, room);
     }
 
     /// Whether `user` is a member of `room`.
     pub fn has(&self, room: &str, user: &str) -> bool {
-        let of = self.of.read().unwrap_or_else(PoisonError::into_inner);
-        of.get(user).is_some_and(|it| it.contains(room))
+        self.of.has(user, room)
     }
 
     /// Whether the two share a room.
     pub fn share(&self, one: &str, other: &str) -> bool {
-        let of = self.of.read().unwrap_or_else(PoisonError::into_inner);
+        let of = self.of.0.read().unwrap_or_else(PoisonError::into_inner);
         match (of.get(one), of.get(other)) {
             // Goes through the fewer.
             (Some(one), Some(other)) if one.len() <= other.len() => !one.is_disjoint(other),
