@@ -36,9 +36,8 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// in between.
 const READ_OUT: Duration = Duration::from_millis(25);
 
-/// A fresh token weighs as if it were so many bytes longer, which is 50 frames: each one asks the
-/// application.
-const TOKEN_WEIGHT: usize = 49 * 512;
+/// A fresh token weighs as much as so many frames: each one asks the application.
+const TOKEN_WEIGHT: u64 = 50;
 
 /// The check of a fresh token, while it is under way.
 type Checking<'a> = Pin<Box<dyn Future<Output = Result<Identity, Refused>> + Send + 'a>>;
@@ -93,7 +92,7 @@ struct Connection<'a> {
     socket: &'a mut Socket,
     seat: Seat,
     bucket: Bucket,
-    /// Taken from the mailbox and not done yet.
+    /// Taken from the line and not done yet.
     todo: u8,
     /// Whether the kernel has not yet taken all that was put into the socket.
     writing: bool,
@@ -213,14 +212,14 @@ impl Connection<'_> {
 
     /// Begins to have a fresh token checked.
     fn examine(&mut self, token: &str) -> Option<Leaving> {
-        if !self.bucket.take(self.shared.clock.now(), TOKEN_WEIGHT) {
+        if !self.bucket.take_weight(self.shared.clock.now(), TOKEN_WEIGHT) {
             return self.hang_up(CloseCode::TooFast);
         }
         self.checking = Some(Box::pin(check(self.shared, Token::new(token), self.headers.clone())));
         None
     }
 
-    /// Does what came of a check. A close that follows from it comes by the mailbox.
+    /// Does what came of a check. A close that follows from it comes by the line.
     fn renew(&mut self, checked: Result<Identity, Refused>) -> Option<Leaving> {
         self.checking = None;
         self.seat.with(|now, conn, node| match checked {
