@@ -117,6 +117,8 @@ pub enum Edge {
     Says {
         /// The device.
         device: usize,
+        /// The connection, if it still has one.
+        conn: Option<usize>,
         /// The beat's number, if it is one.
         beat: Option<u8>,
     },

@@ -35,6 +35,8 @@ pub(super) struct Conn {
     pub(super) requests: Vec<(u32, Vec<u64>, u64)>,
     /// Whether it has ever watched.
     pub(super) has_watched: bool,
+    /// When its client said what the node has not read yet.
+    pub(super) said: VecDeque<u64>,
     /// When what waits at a node that stands still arrived.
     pub(super) waiting: VecDeque<u64>,
     /// What is on the way to the client.
@@ -53,8 +55,8 @@ pub(super) struct Watch {
     /// The last word; none before the snapshot.
     pub(super) shown: Option<Shown>,
     pub(super) version: u32,
-    /// When the node read it.
-    pub(super) read: u64,
+    /// When its client said it.
+    pub(super) said: u64,
     /// Since when the rules want another one.
     pub(super) wrong_since: Option<u64>,
 }
@@ -71,7 +73,7 @@ pub(super) struct Shown {
 pub(super) struct Word {
     pub(super) user: usize,
     pub(super) shown: Shown,
-    /// When the node read the watch that it answers.
+    /// When the client said the watch that it answers; 0 if that has an answer of its own still to come.
     pub(super) watched: u64,
 }
 

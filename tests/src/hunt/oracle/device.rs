@@ -42,6 +42,8 @@ pub(super) struct Device {
     pub(super) dozed_when_good: u64,
     /// When it was last woken, in ms of the run.
     pub(super) woken: u64,
+    /// When its page was last shown, in ms of the run: what was due before is due now.
+    pub(super) shown: u64,
     /// When it said something last, in ms of the run.
     pub(super) said: u64,
     /// The last beat on this connection: its number, when, and whether it was answered.
@@ -96,6 +98,7 @@ impl Device {
             good: 0,
             dozed_when_good: 0,
             woken: now,
+            shown: now,
             said: now,
             beat: None,
             lost: None,

@@ -79,22 +79,24 @@ impl Oracle<'_> {
 
     pub(super) fn frame(&mut self, conn: usize, bytes: &[u8]) {
         let when = self.arrival(conn);
+        // Each direction keeps its order, and what is lost takes all with it that comes behind.
+        let said = self.conns[conn].said.pop_front().unwrap_or(self.now);
         let Ok(Some(frame)) = decode_client(bytes) else { return };
         match (self.conns[conn].user, frame) {
             (None, ClientFrame::Hello(hello)) => self.hello(conn, when, &hello),
             (None, _) => {}
-            (Some(user), frame) => self.said(conn, user, when, &frame),
+            (Some(user), frame) => self.said(conn, user, when, said, &frame),
         }
     }
 
-    fn said(&mut self, conn: usize, user: usize, when: When, frame: &ClientFrame<'_>) {
+    fn said(&mut self, conn: usize, user: usize, when: When, said: u64, frame: &ClientFrame<'_>) {
         let (now, node) = (self.now, self.conns[conn].node);
         let cluster = &self.cluster;
         let heard = cluster.is_heard(node);
         let Some(session) = self.users[user].session_on(conn) else {
             // It speaks for no session any more: nothing it says has any effect (rule 4).
             self.old_one_said(conn, user);
-            return self.watching(conn, frame);
+            return self.watching(conn, said, frame);
         };
         session.hear(when, heard);
         // A store that has lost the session takes its word once it is registered again.
@@ -140,7 +142,7 @@ impl Oracle<'_> {
             }
             ClientFrame::Mode(mode) => self.users[user].choose(now, *mode, by),
             ClientFrame::Note(note) => self.users[user].set_note(now, note),
-            _ => self.watching(conn, frame),
+            _ => self.watching(conn, said, frame),
         }
         self.derive(user);
         self.shifted = true;
@@ -163,14 +165,15 @@ impl Oracle<'_> {
         if self.cluster.thin { arrived.saturating_sub(self.cluster.sooner()) } else { arrived }
     }
 
-    fn watching(&mut self, conn: usize, frame: &ClientFrame<'_>) {
+    fn watching(&mut self, conn: usize, said: u64, frame: &ClientFrame<'_>) {
         let now = self.now;
         if self.conns[conn].is_closing {
             return;
         }
         match frame {
             ClientFrame::Watch { request, users } => {
-                let serials = users.iter().map(|it| self.watch(conn, it.number, it.user)).collect();
+                let serials =
+                    users.iter().map(|it| self.watch(conn, said, it.number, it.user)).collect();
                 self.conns[conn].requests.push((*request, serials, now));
                 self.conns[conn].has_watched = true;
                 self.raise_alarm(now);
@@ -182,10 +185,10 @@ impl Oracle<'_> {
         }
     }
 
-    fn watch(&mut self, conn: usize, number: u32, name: &str) -> u64 {
+    fn watch(&mut self, conn: usize, said: u64, number: u32, name: &str) -> u64 {
         let user = self.user(name);
         self.serial += 1;
-        let (now, serial) = (self.now, self.serial);
+        let serial = self.serial;
         let row = &mut self.conns[conn];
         let own = row.user == Some(user);
         row.watches.retain(|it| it.number != number);
@@ -196,7 +199,7 @@ impl Oracle<'_> {
             own,
             shown: None,
             version: 0,
-            read: now,
+            said,
             wrong_since: None,
         });
         serial
@@ -266,11 +269,13 @@ impl Oracle<'_> {
             leaving: Leaving::No,
             awaited: false,
             certain_from: if heard { now } else { u64::MAX },
+            knows_mode: false,
             orphan: false,
             maybe_over: false,
             told_leaving: false,
         };
         self.users[user].sessions.retain(|it| it.name != hello.session);
+        self.users[user].forget_session();
         self.users[user].sessions.push(session);
         if !hello.passive {
             let arrived = self.told_as_heard(when.arrived);
@@ -312,7 +317,9 @@ impl Oracle<'_> {
             self.users[user].sessions.retain(|it| !it.name.is_empty());
         } else {
             session.leaving = Leaving::Gone(now, session.flags(now, cluster));
+            session.knows_mode = false;
         }
+        self.users[user].forget_session();
         self.derive(user);
         self.shifted = true;
     }

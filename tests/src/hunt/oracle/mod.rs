@@ -212,7 +212,7 @@ impl<'a> Oracle<'a> {
             }
             Edge::Got { conn, lost } => self.got(conn, lost),
             Edge::Lost { conn, code } => self.lost(conn, code),
-            Edge::Says { device, beat } => self.says(device, beat),
+            Edge::Says { device, conn, beat } => self.says(device, conn, beat),
             Edge::Told { device, part, user, state, note } => {
                 let (user, note) = (edges.text(user), edges.text(note));
                 return self.told(device, part, user, state, note);

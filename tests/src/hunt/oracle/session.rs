@@ -49,6 +49,8 @@ pub(super) struct Session {
     pub(super) awaited: bool,
     /// Before this not every node knows of it.
     pub(super) certain_from: u64,
+    /// Its node knows the mode that a store has lost.
+    pub(super) knows_mode: bool,
     /// Its node is gone.
     pub(super) orphan: bool,
     /// It may have been ended elsewhere before its node could tell that it lingers.

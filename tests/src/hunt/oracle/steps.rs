@@ -243,7 +243,10 @@ impl Oracle<'_> {
                 it.interests.clear();
             }),
             Verb::Hidden { client, hidden } => {
-                self.with_device(client, |it, _| it.hidden = *hidden);
+                self.with_device(client, |it, now| {
+                    it.hidden = *hidden;
+                    it.shown = now;
+                });
             }
             Verb::Frozen { client, frozen } => self.with_device(client, |it, now| {
                 it.frozen = *frozen;

@@ -18,6 +18,8 @@ pub(super) struct User {
     /// Other modes that nodes may still go by, and the node that is to put that right.
     pub(super) other_modes: Vec<Mode>,
     pub(super) put_right_by: Option<usize>,
+    /// Whether that node only repeats what its sessions know, once it registers them again.
+    by_sessions: bool,
     revision: u32,
     /// Whether the mode was chosen since the store was last lost.
     chosen: bool,
@@ -95,6 +97,7 @@ impl User {
             mode_before: Mode::Auto,
             other_modes: Vec::new(),
             put_right_by: None,
+            by_sessions: false,
             revision: 0,
             chosen: false,
             chosen_at: None,
@@ -121,10 +124,14 @@ impl User {
         (self.chosen, self.lost) = (false, true);
         if !waits {
             // A node learns the mode when the store takes a session of the user from it.
-            let knows = |it: &&Session| {
+            let knows = |it: &Session| {
                 !it.orphan && cluster.is_settled(it.node) && it.is_certain(now, cluster)
             };
-            self.put_right_by = self.sessions.iter().find(knows).map(|it| it.node);
+            for session in &mut self.sessions {
+                session.knows_mode = knows(session);
+            }
+            self.by_sessions = true;
+            self.put_right_by = self.repeats_mode();
         }
         if self.mode != Mode::Auto || waits {
             self.other_modes.push(Mode::Auto);
@@ -142,6 +149,18 @@ impl User {
         self.notes.push((now, String::new()));
         for session in &mut self.sessions {
             session.certain_from = u64::MAX;
+        }
+    }
+
+    /// A node that holds a session of which the mode of before the store's loss is to be had.
+    fn repeats_mode(&self) -> Option<usize> {
+        self.sessions.iter().find(|it| it.knows_mode && !it.orphan).map(|it| it.node)
+    }
+
+    /// A session is over, or another connect has taken its place, and with it what it knew.
+    pub(super) fn forget_session(&mut self) {
+        if self.by_sessions && self.put_right_by.is_some() {
+            self.put_right_by = self.repeats_mode();
         }
     }
 
@@ -243,6 +262,7 @@ impl User {
                 let stuck = !self.other_modes.is_empty() && self.put_right_by.is_none();
                 let tie = chosen_at.is_some_and(|it| now <= it + SLACK);
                 self.put_right_by = (!stuck && !tie).then_some(node);
+                self.by_sessions = false;
                 self.other_modes.push(before);
             }
         }
@@ -297,6 +317,7 @@ impl User {
         // What a node that has stood still holds it may register anew.
         let held = |it: &Session| it.conn.is_some() && !cluster.is_settled(it.node);
         self.sessions.retain(|it| now <= it.must_end(cluster) || held(it));
+        self.forget_session();
         let (mut may_be, mut must_be) = (false, false);
         let (mut may_be_active, mut must_be_active) = (false, false);
         let mut may_be_idle = false;

@@ -142,7 +142,8 @@ impl Oracle<'_> {
         if row.link == LinkState::Live {
             let quiet = now.saturating_sub(row.said.max(row.woken));
             let longest = periods.beat.max(ANSWER) + LATE;
-            if quiet > longest && awake > row.link_since + longest {
+            let shown = now > row.shown + LATE;
+            if quiet > longest && shown && awake > row.link_since + longest {
                 let text = format!("{} has said nothing for {quiet} ms", row.name);
                 return self.complain(Kind::BeatMissing, text);
             }

@@ -174,7 +174,7 @@ impl Oracle<'_> {
         watch.shown = Some(shown.clone());
         watch.version = said.version;
         watch.wrong_since = None;
-        Word { user: watch.user, shown, watched: watch.read }
+        Word { user: watch.user, shown, watched: watch.said }
     }
 
     pub(super) fn event_place(&self, conn: usize, user: usize) -> Place {
