@@ -101,11 +101,40 @@ impl Draft {
 
     /// Steps for both kinds.
     fn common_step(&mut self) {
-        match self.rng.below(20) {
+        match self.rng.below(24) {
             0..=4 => self.mode(),
             5..=11 => self.watcher_step(),
             12 => self.revoke(),
+            13..=15 => self.block(),
+            16 => self.note(),
             _ => self.node_step(),
+        }
+    }
+
+    /// A user hides from somebody who may look, or shows itself again.
+    fn block(&mut self) {
+        if !self.any_runs() {
+            return;
+        }
+        let user = self.user();
+        let viewer = match self.watchers.len() {
+            0 => self.user(),
+            many if self.kind == Kind::Engine || self.rng.one_in(2) => {
+                WATCHERS[self.rng.below(many)].to_owned()
+            }
+            _ => self.user(),
+        };
+        let blocked = !self.rng.one_in(3);
+        if user != viewer {
+            self.step(Verb::Block { user, viewer, blocked });
+        }
+    }
+
+    fn note(&mut self) {
+        if self.any_runs() {
+            let user = self.user();
+            let note = ["lunch", "back at 3", ""][self.rng.below(3)].to_owned();
+            self.step(Verb::Note { user, note });
         }
     }
 

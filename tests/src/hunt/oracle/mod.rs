@@ -4,6 +4,7 @@
 //! what the rules then allow, and complains of the first thing that they do not. Where the rules
 //! leave a choice (a sweep's moment, a frame that waited unread), every outcome is allowed.
 
+mod blocks;
 mod cluster;
 mod complaint;
 mod conn;
@@ -23,6 +24,7 @@ mod words;
 
 use greendot_protocol::State;
 
+use self::blocks::Block;
 use self::cluster::Cluster;
 pub use self::complaint::{Complaint, Kind, Place};
 use self::conn::Conn;
@@ -44,6 +46,7 @@ pub struct Oracle<'a> {
     now: u64,
     cluster: Cluster,
     users: Vec<User>,
+    blocks: Vec<Block>,
     conns: Vec<Conn>,
     devices: Vec<Device>,
     serial: u64,
@@ -101,6 +104,7 @@ impl<'a> Oracle<'a> {
             now: 0,
             cluster: Cluster::new(periods, shares, settings.thin, scenario.nodes.len()),
             users: Vec::new(),
+            blocks: Vec::new(),
             conns: Vec::new(),
             devices: Vec::new(),
             serial: 0,
@@ -174,6 +178,7 @@ impl<'a> Oracle<'a> {
             }
         }
         for &node in &settled {
+            self.blocks_are_told(node);
             for conn in self.conns.iter_mut().filter(|it| it.node == node) {
                 conn.owed_refresh |= conn.stalled;
             }
@@ -259,10 +264,12 @@ impl<'a> Oracle<'a> {
         self.shifted |= self.users[user].derive(self.now, &self.cluster);
     }
 
-    /// What a node may show of a user.
-    fn allowed(&self, node: usize, user: usize, own: bool) -> States {
+    /// What a node may show a viewer of a user; none: one of whom nothing is said.
+    fn allowed(&self, node: usize, user: usize, viewer: Option<usize>) -> States {
         let warmth = self.cluster.warmth(self.now, node);
-        self.users[user].shown(own, self.now, self.behind_since(node), warmth)
+        let own = viewer == Some(user);
+        let states = self.users[user].shown(own, self.now, self.behind_since(node), warmth);
+        self.wall(node, viewer, user).through(states, warmth.is_some())
     }
 
     /// Since when a node's knowledge may be old: with a shared store, news takes a turn at least.

@@ -56,8 +56,9 @@ impl Oracle<'_> {
                     return self.complain(Kind::StaleAtQuiet, text);
                 };
                 if !self.is_right(place, interest.user, state, note) {
-                    let node = device.conn.map_or(0, |it| self.conns[it].node);
-                    let allowed = self.allowed(node, interest.user, false);
+                    let conn = device.conn.map(|it| &self.conns[it]);
+                    let (node, viewer) = conn.map_or((0, None), |it| (it.node, it.user));
+                    let allowed = self.allowed(node, interest.user, viewer);
                     let text = format!(
                         "{} shows {} {} {note:?}; right is {}",
                         device.name,

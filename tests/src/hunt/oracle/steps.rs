@@ -32,6 +32,12 @@ impl Oracle<'_> {
                     self.revoke(user, by);
                 }
             }
+            Verb::Block { user, viewer, blocked } => {
+                if let Some((by, user)) = self.app_call(user) {
+                    let viewer = self.user(viewer);
+                    self.set_block(by, user, viewer, *blocked);
+                }
+            }
             Verb::Hangup { watcher } => {
                 for row in self.conns.iter_mut().filter(|it| it.name == *watcher) {
                     (row.left, row.stalled) = (true, true);
@@ -144,7 +150,10 @@ impl Oracle<'_> {
         for user in &mut self.users {
             if self.cluster.shares { user.lose_node(now, node) } else { user.forget() }
         }
-        if !self.cluster.shares {
+        if self.cluster.shares {
+            self.blocks_of_node_are_lost(node);
+        } else {
+            self.blocks.clear();
             self.cluster.warm_until = None;
             self.turned.clear();
         }
@@ -176,6 +185,7 @@ impl Oracle<'_> {
             self.turned.clear();
             self.disordered = true;
             self.forget_revocations();
+            self.blocks_are_lost();
             for user in &mut self.users {
                 user.lose(now, &self.cluster);
             }

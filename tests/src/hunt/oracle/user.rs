@@ -58,9 +58,28 @@ pub(super) struct Seen {
     pub(super) told: Option<u64>,
 }
 
+/// Between when and when the user was last seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bounds {
+    /// At least; none: it need not be told at all.
+    pub(super) least: Option<u64>,
+    /// At most; none: never.
+    pub(super) most: Option<u64>,
+}
+
+impl Bounds {
+    /// Nothing is known of it.
+    pub(super) const ANY: Self = Self { least: None, most: Some(u64::MAX / 2) };
+
+    /// The one or the other.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+}
+
 impl Seen {
     /// Somebody was heard at `at`, as of `now`.
-    fn at_least(&mut self, now: u64, at: u64) {
+    pub(super) fn at_least(&mut self, now: u64, at: u64) {
         let (since, least) = self.least.unwrap_or((0, 0));
         if self.least.is_some() && at <= least {
             return;
@@ -305,6 +324,11 @@ impl User {
     pub(super) fn had_note(&self, note: &str, since: u64) -> bool {
         let ends = self.notes.iter().skip(1).map(|it| it.0).chain([u64::MAX]);
         self.notes.iter().zip(ends).any(|(it, end)| end >= since && it.1 == note)
+    }
+
+    /// When it was last seen, as a node knows that may have heard of it `before` this very moment only.
+    pub(super) fn seen_bounds(&self, now: u64, before: bool) -> Bounds {
+        Bounds { least: self.seen.least(now, before), most: self.seen.most }
     }
 
     /// What others may be shown now.

@@ -116,8 +116,7 @@ impl Oracle<'_> {
     pub(super) fn is_right(&self, device: usize, user: usize, state: State, note: &str) -> bool {
         let Some(conn) = self.devices[device].conn else { return true };
         let conn = &self.conns[conn];
-        let own = conn.user == Some(user);
-        let mut allowed = self.allowed(conn.node, user, own);
+        let mut allowed = self.allowed(conn.node, user, conn.user);
         if !self.cluster.is_settled(conn.node) {
             allowed = allowed.with(State::Unknown);
         }

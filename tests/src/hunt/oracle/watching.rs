@@ -20,7 +20,7 @@ impl Oracle<'_> {
                 let watch = &self.conns[conn].watches[place];
                 let Some(shown) = &watch.shown else { continue };
                 let right = !blamed
-                    || (self.allowed(node, watch.user, watch.own).has(shown.state)
+                    || (self.allowed(node, watch.user, self.conns[conn].user).has(shown.state)
                         && self.allows_note(node, watch.user, shown.state, &shown.note));
                 let since = if right { None } else { Some(watch.wrong_since.unwrap_or(self.now)) };
                 self.conns[conn].watches[place].wrong_since = since;
@@ -32,7 +32,7 @@ impl Oracle<'_> {
     }
 
     /// How long a change may take to be told, in ms.
-    fn patience(&self) -> u64 {
+    pub(super) fn patience(&self) -> u64 {
         self.cluster.periods.tick + SLACK + 1
     }
 
@@ -74,7 +74,7 @@ impl Oracle<'_> {
                 continue;
             }
             let name = &self.users[watch.user].name;
-            let allowed = self.allowed(row.node, watch.user, watch.own);
+            let allowed = self.allowed(row.node, watch.user, row.user);
             let (owner, state, note) = (row.owner(), shown.state.name(), &shown.note);
             let wanted = allowed.words();
             let text = format!(

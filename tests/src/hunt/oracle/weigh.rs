@@ -26,10 +26,11 @@ impl<'a> Said<'a> {
 impl Oracle<'_> {
     /// A snapshot leaves out only who was never seen.
     pub(super) fn weigh_absence(&self, conn: usize, user: usize, listed: bool) -> Found {
-        let settled = self.cluster.is_settled(self.conns[conn].node);
-        let user = &self.users[user];
+        let row = &self.conns[conn];
+        let settled = self.cluster.is_settled(row.node);
         // Somebody who was seen for the first time just now may not be known here yet.
-        let seen = user.seen.least(self.now, self.cluster.shares).is_some();
+        let seen = self.seen_by(row.node, row.user, user).least.is_some();
+        let user = &self.users[user];
         if listed || user.murky || !settled || !seen {
             return Ok(());
         }
@@ -48,14 +49,15 @@ impl Oracle<'_> {
         let row = &self.conns[conn];
         let watch = &row.watches[place];
         let (user, own, node) = (watch.user, watch.own, row.node);
-        let mut allowed = self.allowed(node, user, own);
+        let mut allowed = self.allowed(node, user, row.user);
         if first && !self.cluster.is_settled(node) {
             // A node that does not know of a user, and can ask nobody (rule 12 b).
             allowed = allowed.with(State::Unknown);
         }
         let name = &self.users[user].name;
         if !allowed.has(said.state) {
-            let hidden = self.users[user].mode == Mode::Invisible && !own;
+            let shut_out = !self.wall(node, row.user, user).open;
+            let hidden = shut_out || (self.users[user].mode == Mode::Invisible && !own);
             let kind = match said.state {
                 State::Offline => Kind::OfflineTooEarly,
                 State::Unknown => Kind::UnknownWithoutCause,
@@ -78,12 +80,13 @@ impl Oracle<'_> {
 
     /// Last seen: the time of the last frame, and never going back (rule 9).
     pub(super) fn weigh_seen(&mut self, conn: usize, place: usize, said: &Said<'_>) -> Found {
+        let (node, viewer) = (self.conns[conn].node, self.conns[conn].user);
         let user = self.conns[conn].watches[place].user;
-        let sure = self.cluster.is_settled(self.conns[conn].node);
+        let sure = self.cluster.is_settled(node);
+        let mut seen = self.seen_by(node, viewer, user);
         let it = &self.users[user];
         let name = &it.name;
-        let mut seen = it.seen;
-        if self.cluster.shares && !self.cluster.nodes[self.conns[conn].node].has_heard {
+        if self.cluster.shares && !self.cluster.nodes[node].has_heard {
             // All that it had from the store has come late, and it cannot know by how much.
             seen.most = Some(self.now);
         }
@@ -94,7 +97,7 @@ impl Oracle<'_> {
         if it.murky {
             return Ok(());
         }
-        let least = seen.least(self.now, self.cluster.shares).filter(|_| sure);
+        let least = seen.least.filter(|_| sure);
         let Some(ago) = said.seen_ago else {
             if said.state == State::Offline && least.is_some() {
                 let text = format!("{name} was seen at {least:?} ms, but nothing is told");
@@ -115,11 +118,20 @@ impl Oracle<'_> {
                 format!("{name}, {state}, was seen at {at:?} ms; between {least:?} and {most:?}");
             return self.complain(Kind::LastSeenWrong, text);
         }
-        if at < seen.told && sure {
-            let text = format!("{name} was seen at {at:?} ms, told before was {:?}", seen.told);
+        let block = self.block(viewer, user);
+        let alone = self.wall(node, viewer, user).shut;
+        let told = if alone { None } else { it.seen.told };
+        let told = told.max(block.and_then(|it| it.told));
+        if at < told && sure {
+            let text = format!("{name} was seen at {at:?} ms, told before was {told:?}");
             return self.complain(Kind::LastSeenBack, text);
         }
-        self.users[user].seen.told = at.max(seen.told);
+        if let Some(at) = at {
+            self.told_of(viewer, user, at);
+        }
+        if !alone {
+            self.users[user].seen.told = at.max(told);
+        }
         Ok(())
     }
 

@@ -155,6 +155,13 @@ impl Oracle<'_> {
                     self.event_place(conn, user),
                 );
             }
+            let regained = self.has_just_regained(row.user, user, self.patience());
+            if regained && self.cluster.is_settled(row.node) && said.version > version + 1 {
+                let version_said = said.version;
+                let text = format!("version {version_said} of {name} after {version}");
+                let place = self.event_place(conn, user);
+                return self.complain_at(Kind::GapInVersions, text, place);
+            }
             if shown.state == said.state && shown.note == said.note {
                 let text = format!("{name} is {} as before", said.state.name());
                 return self.complain_at(Kind::EventRepeats, text, self.event_place(conn, user));
