@@ -3,6 +3,7 @@
 use greendot_client::core::LinkState;
 
 use super::conn::Shown;
+use super::page_rooms::PageRoom;
 
 /// A page that stands still for longer notices, in ms.
 const NOTICED: u64 = 2_000;
@@ -28,6 +29,7 @@ pub(super) struct Device {
     /// The parts of the app, in the order of their numbers.
     pub(super) parts: Vec<String>,
     pub(super) interests: Vec<Interest>,
+    pub(super) rooms: Vec<PageRoom>,
     /// By user.
     pub(super) words: Vec<Word>,
     /// Time awake up to `counted`.
@@ -90,6 +92,7 @@ impl Device {
             welcomed: false,
             parts: Vec::new(),
             interests: Vec::new(),
+            rooms: Vec::new(),
             words: Vec::new(),
             awake: 0,
             dozed: 0,

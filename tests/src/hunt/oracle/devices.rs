@@ -39,6 +39,9 @@ impl Oracle<'_> {
                 }
             }
             Parcel::Welcome => device.welcomed = true,
+            Parcel::Room { room, said, whole, members } => {
+                device.hears_of(room, said, whole, &members);
+            }
             Parcel::Other => {}
         }
     }

@@ -178,6 +178,8 @@ impl Oracle<'_> {
                 self.conns[conn].has_watched = true;
                 self.raise_alarm(now);
             }
+            ClientFrame::Join { number, room } => self.joins(conn, said, *number, room),
+            ClientFrame::Leave { number } => self.leaves(conn, *number),
             ClientFrame::Unwatch { numbers } => {
                 self.conns[conn].watches.retain(|it| !numbers.contains(&it.number));
             }
@@ -190,13 +192,11 @@ impl Oracle<'_> {
         self.serial += 1;
         let serial = self.serial;
         let row = &mut self.conns[conn];
-        let own = row.user == Some(user);
         row.watches.retain(|it| it.number != number);
         row.watches.push(Watch {
             serial,
             number,
             user,
-            own,
             shown: None,
             version: 0,
             said,
@@ -215,6 +215,7 @@ impl Oracle<'_> {
         let heard = self.cluster.is_heard(node);
         let unsure_by = (!heard).then_some(conn);
         self.conns[conn].session = hello.session.to_owned();
+        self.conns[conn].passive = hello.passive;
         if self.users[user].revoked {
             if self.cluster.shares {
                 // Known once the store is asked.
@@ -238,9 +239,11 @@ impl Oracle<'_> {
         self.users[user].murky |= no_order;
         let before = self.users[user].session(hello.session).map(|session| {
             let known = heard && session.is_certain(now, cluster);
-            (session.flags(now, cluster), known, session.conn)
+            let stays = session.hands_on(known && cluster.is_settled(session.node));
+            (session.flags(now, cluster), known, session.conn, stays)
         });
-        let (carried, known, old) = before.unwrap_or((Flags::ACTIVE, true, None));
+        let (carried, known, old, stays) =
+            before.unwrap_or((Flags::ACTIVE, true, None, Vec::new()));
         let told = match said {
             Some(flags) => flags,
             None if known => carried,
@@ -267,6 +270,7 @@ impl Oracle<'_> {
             idle_after: idle_after.unwrap_or(cluster.periods.idle_after),
             looked_for: now,
             leaving: Leaving::No,
+            stays,
             awaited: false,
             certain_from: if heard { now } else { u64::MAX },
             knows_mode: false,
@@ -294,6 +298,7 @@ impl Oracle<'_> {
         let row = &mut self.conns[conn];
         row.open = false;
         row.watches.clear();
+        row.seats.clear();
         row.requests.clear();
         let Some(user) = row.user else { return };
         self.place_is_lost(conn);
@@ -381,6 +386,7 @@ impl Oracle<'_> {
             due.position(|it| it.conn == conn && (it.code == code || it.unsure_by.is_some()));
         let row = &mut self.conns[conn];
         row.watches.clear();
+        row.seats.clear();
         row.requests.clear();
         row.has_watched = false;
         row.is_closing = true;

@@ -11,10 +11,14 @@ mod conn;
 mod device;
 mod devices;
 mod frames;
+mod page_rooms;
 mod periods;
 mod quiet;
+mod reads;
+mod rooms;
 mod session;
 mod states;
+mod stays;
 mod steps;
 mod user;
 mod views;
@@ -30,9 +34,11 @@ pub use self::complaint::{Complaint, Kind, Place};
 use self::conn::Conn;
 use self::device::Device;
 use self::periods::{Periods, SLACK};
+use self::reads::Reads;
 use self::session::BATCH;
 use self::states::States;
 use self::user::User;
+use self::weigh::Said;
 use crate::file::Scenario;
 use crate::world::{Edge, Edges, Owner, World};
 
@@ -47,6 +53,8 @@ pub struct Oracle<'a> {
     cluster: Cluster,
     users: Vec<User>,
     blocks: Vec<Block>,
+    rooms: Vec<String>,
+    reads: Reads,
     conns: Vec<Conn>,
     devices: Vec<Device>,
     serial: u64,
@@ -105,6 +113,8 @@ impl<'a> Oracle<'a> {
             cluster: Cluster::new(periods, shares, settings.thin, scenario.nodes.len()),
             users: Vec::new(),
             blocks: Vec::new(),
+            rooms: Vec::new(),
+            reads: Reads::default(),
             conns: Vec::new(),
             devices: Vec::new(),
             serial: 0,
@@ -134,8 +144,12 @@ impl<'a> Oracle<'a> {
         let mut scripted = false;
         for edge in edges.iter() {
             scripted |= matches!(edge, Edge::Step(_));
+            if !matches!(edge, Edge::AnswerOf { .. } | Edge::Lists { .. }) {
+                self.reading_ends()?;
+            }
             self.edge(world, edges, edge, scripted)?;
         }
+        self.reading_ends()?;
         if let Some(node) = self.drained.take() {
             self.kill(node);
         }
@@ -179,6 +193,7 @@ impl<'a> Oracle<'a> {
         }
         for &node in &settled {
             self.blocks_are_told(node);
+            self.refresh_seats(node);
             for conn in self.conns.iter_mut().filter(|it| it.node == node) {
                 conn.owed_refresh |= conn.stalled;
             }
@@ -222,6 +237,14 @@ impl<'a> Oracle<'a> {
                 let (user, note) = (edges.text(user), edges.text(note));
                 return self.told(device, part, user, state, note);
             }
+            Edge::Answered { node, step, full } => return self.answered(node, step, Some(full)),
+            Edge::AnswerOf { user, state, version, seen, note } => {
+                let seen_ago = seen.map(|it| now.saturating_sub(it));
+                let said = Said { state, version, note: edges.text(note), seen_ago };
+                return self.answer_of(edges.text(user), &said);
+            }
+            Edge::Listed { node, step } => return self.answered(node, step, None),
+            Edge::Lists { user } => self.lists(edges.text(user)),
             Edge::Link { device, state } => return self.link(device, state, scripted),
         }
         Ok(())

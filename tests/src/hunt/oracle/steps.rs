@@ -38,6 +38,7 @@ impl Oracle<'_> {
                     self.set_block(by, user, viewer, *blocked);
                 }
             }
+            Verb::Ask { since, .. } => self.asks(index, since.as_deref()),
             Verb::Hangup { watcher } => {
                 for row in self.conns.iter_mut().filter(|it| it.name == *watcher) {
                     (row.left, row.stalled) = (true, true);
@@ -141,6 +142,7 @@ impl Oracle<'_> {
             if row.node == node && row.open {
                 row.open = false;
                 row.watches.clear();
+                row.seats.clear();
                 row.requests.clear();
                 row.waiting.clear();
                 self.place_is_lost(conn);
@@ -248,9 +250,19 @@ impl Oracle<'_> {
                     self.with_device(client, |it, _| it.end(part, user));
                 }
             }
+            Verb::Room { who, room, join } => {
+                let room = self.room(room);
+                self.with_device(
+                    who,
+                    |it, now| {
+                        if *join { it.joins(now, room) } else { it.leaves(room) }
+                    },
+                );
+            }
             Verb::LeavePage { client } => self.with_device(client, |it, _| {
                 it.gone = true;
                 it.interests.clear();
+                it.rooms.clear();
             }),
             Verb::Hidden { client, hidden } => {
                 self.with_device(client, |it, now| {

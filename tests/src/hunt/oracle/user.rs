@@ -6,6 +6,7 @@ use super::SLACK;
 use super::cluster::Cluster;
 use super::session::Session;
 use super::states::States;
+use super::stays::Presence;
 
 /// A user, as far as what crossed the edges tells.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub(super) struct User {
     heard: (bool, Option<u64>),
     /// What others may be shown, and the user's own sessions; each with since when.
     history: Vec<(u64, States, States)>,
+    /// By room: whether the user may be, and must be, there.
+    pub(super) rooms: Vec<Vec<(u64, Presence)>>,
     /// When that changes next by time alone.
     pub(super) next_change: u64,
 }
@@ -127,6 +130,7 @@ impl User {
             seen: Seen::default(),
             heard: (false, None),
             history: vec![(0, offline, offline)],
+            rooms: Vec::new(),
             next_change: 0,
         }
     }
@@ -168,6 +172,7 @@ impl User {
         self.notes.push((now, String::new()));
         for session in &mut self.sessions {
             session.certain_from = u64::MAX;
+            session.stays_are_lost();
         }
     }
 
@@ -308,6 +313,7 @@ impl User {
         }
         for session in self.sessions.iter_mut().filter(|it| it.node == node) {
             (session.orphan, session.conn) = (true, None);
+            session.stays_are_untold();
         }
     }
 
@@ -360,6 +366,7 @@ impl User {
             may_be_idle |= flags.idle;
         }
         self.next_change = next;
+        let moved = self.derive_rooms(now, cluster);
         let online = may_be_active;
         let away = may_be_idle && !must_be_active;
         let (mut public, mut own) = (States::default(), States::default());
@@ -395,7 +402,7 @@ impl User {
             self.history.push((now, public, own));
             return true;
         }
-        false
+        moved
     }
 
     /// What may be shown to a node's viewers that may be behind since `since`, and that may say

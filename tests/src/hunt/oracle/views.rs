@@ -31,6 +31,7 @@ impl Oracle<'_> {
                 self.look_at_times(device, page)?;
             }
             self.look_at_view(device, page, client)?;
+            self.look_at_rooms(device, page)?;
         }
         Ok(())
     }

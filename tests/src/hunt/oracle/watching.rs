@@ -12,7 +12,14 @@ impl Oracle<'_> {
         for conn in 0..self.conns.len() {
             let row = &self.conns[conn];
             let node = row.node;
-            if !row.open || (row.stalled && !row.left) || row.watches.is_empty() {
+            if !row.open || (row.stalled && !row.left) {
+                continue;
+            }
+            if !row.seats.is_empty() {
+                self.recheck_seats(conn);
+            }
+            let row = &self.conns[conn];
+            if row.watches.is_empty() {
                 continue;
             }
             let blamed = self.cluster.is_settled(node) && !row.left;
@@ -45,6 +52,7 @@ impl Oracle<'_> {
                 continue;
             }
             self.unanswered(conn)?;
+            self.sound_room_alarm(conn)?;
             self.untold(conn)?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use greendot_protocol::{Entry, Mode, Span, State};
 
-use super::{Found, Kind, Oracle, SLACK, Turns};
+use super::{Complaint, Found, Kind, Oracle, SLACK, Turns};
 
 /// What is said of a user.
 pub(super) struct Said<'a> {
@@ -47,41 +47,59 @@ impl Oracle<'_> {
         first: bool,
     ) -> Found {
         let row = &self.conns[conn];
-        let watch = &row.watches[place];
-        let (user, own, node) = (watch.user, watch.own, row.node);
-        let mut allowed = self.allowed(node, user, row.user);
+        let user = row.watches[place].user;
+        self.weigh_state(row.node, row.user, user, said, first).map_err(|it| Complaint {
+            text: format!("{} is told: {}", row.owner(), it.text),
+            place: self.event_place(conn, user),
+            ..it
+        })
+    }
+
+    /// Whether the rules allow a node to say this to a viewer now; `first` if it was not asked before.
+    pub(super) fn weigh_state(
+        &self,
+        node: usize,
+        viewer: Option<usize>,
+        user: usize,
+        said: &Said<'_>,
+        first: bool,
+    ) -> Found {
+        let mut allowed = self.allowed(node, user, viewer);
         if first && !self.cluster.is_settled(node) {
             // A node that does not know of a user, and can ask nobody (rule 12 b).
             allowed = allowed.with(State::Unknown);
         }
         let name = &self.users[user].name;
         if !allowed.has(said.state) {
-            let shut_out = !self.wall(node, row.user, user).open;
-            let hidden = shut_out || (self.users[user].mode == Mode::Invisible && !own);
+            let shut_out = !self.wall(node, viewer, user).open;
+            let invisible = self.users[user].mode == Mode::Invisible && viewer != Some(user);
             let kind = match said.state {
                 State::Offline => Kind::OfflineTooEarly,
                 State::Unknown => Kind::UnknownWithoutCause,
-                _ if hidden => Kind::HiddenShown,
+                _ if shut_out || invisible => Kind::HiddenShown,
                 _ if allowed.is_absent() => Kind::PresentTooLong,
                 _ => Kind::WrongState,
             };
-            let (owner, state) = (row.owner(), said.state.name());
-            let allowed = allowed.words();
-            let text = format!("{owner} is told that {name} is {state}; the rules allow {allowed}");
-            return self.complain_at(kind, text, self.event_place(conn, user));
+            let (state, allowed) = (said.state.name(), allowed.words());
+            let text = format!("{name} is {state}; the rules allow {allowed}");
+            return self.complain(kind, text);
         }
         if !self.allows_note(node, user, said.state, said.note) {
             let right = self.users[user].note();
             let text = format!("{name} has the note {:?}, not {right:?}", said.note);
-            return self.complain_at(Kind::WrongNote, text, self.event_place(conn, user));
+            return self.complain(Kind::WrongNote, text);
         }
         Ok(())
     }
 
     /// Last seen: the time of the last frame, and never going back (rule 9).
-    pub(super) fn weigh_seen(&mut self, conn: usize, place: usize, said: &Said<'_>) -> Found {
-        let (node, viewer) = (self.conns[conn].node, self.conns[conn].user);
-        let user = self.conns[conn].watches[place].user;
+    pub(super) fn weigh_seen(
+        &mut self,
+        node: usize,
+        viewer: Option<usize>,
+        user: usize,
+        said: &Said<'_>,
+    ) -> Found {
         let sure = self.cluster.is_settled(node);
         let mut seen = self.seen_by(node, viewer, user);
         let it = &self.users[user];

@@ -34,6 +34,13 @@ impl Oracle<'_> {
                 self.check_epoch(conn, *epoch)?;
                 Parcel::Words(self.events(conn, entries)?)
             }
+            ServerFrame::Room { number, members } => self.roster(conn, *number, members)?,
+            ServerFrame::RoomEvents { number, members } => {
+                self.room_events(conn, *number, members)?
+            }
+            ServerFrame::Crowd { number, count, sample } => {
+                self.crowd(conn, *number, *count, sample)?
+            }
             ServerFrame::Stale(stale) => {
                 self.conns[conn].stale = Some(*stale);
                 Parcel::Other
@@ -115,7 +122,8 @@ impl Oracle<'_> {
             let said = entry.map_or(Said::nothing(), Said::of);
             self.weigh_word(conn, place, &said, true)?;
             if entry.is_some() {
-                self.weigh_seen(conn, place, &said)?;
+                let row = &self.conns[conn];
+                self.weigh_seen(row.node, row.user, row.watches[place].user, &said)?;
             }
             let serial = self.conns[conn].watches[place].serial;
             let mut word = self.show(conn, place, &said);
@@ -167,7 +175,8 @@ impl Oracle<'_> {
                 return self.complain_at(Kind::EventRepeats, text, self.event_place(conn, user));
             }
             self.weigh_word(conn, place, &said, false)?;
-            self.weigh_seen(conn, place, &said)?;
+            let row = &self.conns[conn];
+            self.weigh_seen(row.node, row.user, user, &said)?;
             words.push(self.show(conn, place, &said));
         }
         self.shifted = true;
