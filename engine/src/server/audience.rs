@@ -36,15 +36,27 @@ pub trait Audience: Send + Sync + 'static {
     /// no answers for the rest.
     fn look(&self, pairs: &[Pair]) -> impl Future<Output = Vec<Fineness>> + Send;
 
-    /// Whether this user may join this room. By default everybody may, and sees there those whom
-    /// it may see anyway.
-    fn may_join(&self, user: &str, room: &str) -> impl Future<Output = bool> + Send {
+    /// Whether this user may be in this room; none if that cannot be said now: it is asked again. By default
+    /// everybody may, and sees there those whom it may see anyway. Asked at each join, and again of those who
+    /// are there when [`Presence::audience_changed`](super::Presence::audience_changed) names them.
+    fn may_join(&self, user: &str, room: &str) -> impl Future<Output = Option<bool>> + Send {
         let _ = (user, room);
-        async { true }
+        async { Some(true) }
     }
 }
 
-/// Nobody sees anybody.
+/// Everybody sees everybody who does not hide, and may be in every room: as without an audience, where one is to be
+/// chosen while the program runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Everyone;
+
+impl Audience for Everyone {
+    async fn look(&self, pairs: &[Pair]) -> Vec<Fineness> {
+        vec![Fineness::Live; pairs.len()]
+    }
+}
+
+/// Nobody sees anybody, nor is in any room.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 
@@ -53,8 +65,8 @@ impl Audience for Nobody {
         vec![Fineness::Nothing; pairs.len()]
     }
 
-    async fn may_join(&self, _: &str, _: &str) -> bool {
-        false
+    async fn may_join(&self, _: &str, _: &str) -> Option<bool> {
+        Some(false)
     }
 }
 
@@ -173,7 +185,8 @@ impl RoomMembers {
         self.of.add(user, room);
     }
 
-    /// `user` is a member of `room` no more. A page of theirs that is in the room already stays there until it leaves.
+    /// `user` is a member of `room` no more. Its pages that are in the room leave it once
+    /// [`Presence::audience_changed`](super::Presence::audience_changed) names the user.
     pub fn remove(&self, room: &str, user: &str) {
         self.of.remove(user, room);
     }
@@ -200,8 +213,8 @@ impl Audience for RoomMembers {
         live_where(pairs, |it| self.share(&it.user, &it.viewer))
     }
 
-    async fn may_join(&self, user: &str, room: &str) -> bool {
-        self.has(room, user)
+    async fn may_join(&self, user: &str, room: &str) -> Option<bool> {
+        Some(self.has(room, user))
     }
 }
 
@@ -219,7 +232,7 @@ pub(super) trait AnyAudience: Send + Sync {
         &self,
         user: Arc<str>,
         room: Arc<str>,
-    ) -> Pin<Box<dyn Future<Output = bool> + Send + '_>>;
+    ) -> Pin<Box<dyn Future<Output = Option<bool>> + Send + '_>>;
 }
 
 impl<A: Audience> AnyAudience for A {
@@ -234,7 +247,7 @@ impl<A: Audience> AnyAudience for A {
         &self,
         user: Arc<str>,
         room: Arc<str>,
-    ) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
+    ) -> Pin<Box<dyn Future<Output = Option<bool>> + Send + '_>> {
         Box::pin(async move { self.may_join(&user, &room).await })
     }
 }

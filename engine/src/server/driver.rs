@@ -303,7 +303,7 @@ impl Driver {
                 Question::MayJoin { ask, user, room } => {
                     let said = timeout(patience, audience.any_may_join(user, room)).await;
                     if let Some(driver) = driver.upgrade() {
-                        let may = said == Some(true);
+                        let may = said.flatten();
                         driver.answered(|now, node| node.handle_may_join(now, ask, may));
                     }
                 }

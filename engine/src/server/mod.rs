@@ -54,7 +54,7 @@ pub use crate::core::{
 };
 pub use greendot_protocol::{Mode, Span, State};
 
-pub use audience::{Audience, Contacts, ContactsExcept, Nobody, Pair, RoomMembers};
+pub use audience::{Audience, Contacts, ContactsExcept, Everyone, Nobody, Pair, RoomMembers};
 pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token, WithHeaders};
 pub use builder::{BuildError, Builder};
 #[cfg(feature = "jwt")]
