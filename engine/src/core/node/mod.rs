@@ -27,7 +27,7 @@ mod transmit;
 use std::collections::{HashMap, VecDeque};
 
 use foldhash::quality::FixedState;
-use greendot_protocol::{Epoch, ErrorCode, Time};
+use greendot_protocol::{Epoch, ErrorCode, Span, Time};
 
 pub use self::app::Refusal;
 pub use self::connections::{Connect, SelfReport};
@@ -99,6 +99,7 @@ impl Node {
         start: Start,
     ) -> Result<Self, SettingsError> {
         settings.check()?;
+        let warming = start == Start::AfterLoss && settings.warmup() != Span::ZERO;
         let periods = Periods {
             ttl: settings.ttl,
             ping_after: settings.beat.fraction(6, 5),
@@ -110,7 +111,7 @@ impl Node {
             directory: Directory::new(epoch, generation, seed),
             leases: Leases::new(now, periods),
             watches: Watches::new(
-                start == Start::AfterLoss,
+                warming,
                 settings.audience.is_some(),
                 seed,
                 CrowdRule {
@@ -130,7 +131,7 @@ impl Node {
             sweep_at: now + settings.sweep,
             still_until: Time::ZERO,
             flush_at: None,
-            warm_until: (start == Start::AfterLoss).then(|| now + settings.warmup()),
+            warm_until: warming.then(|| now + settings.warmup()),
             shared: None,
             settings,
         })
