@@ -28,9 +28,11 @@ class Panel {
   constructor(client: Presence & { [INSIDE](): Inside }) {
     this.#client = client;
     const root = this.#host.attachShadow({ mode: "open" });
-    root.innerHTML = `<style>${PANEL_STYLE}</style>${BODY}`;
-    for (const field of root.querySelectorAll<HTMLElement>("[data-field]")) this.#fields.set(field.dataset.field ?? "", field);
-    root.querySelector("[data-clear]")?.addEventListener("click", () => this.#clear());
+    // Neither a style element nor markup in a text: pages whose security policy is strict have the panel, too.
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(PANEL_STYLE);
+    root.adoptedStyleSheets = [sheet];
+    root.append(this.#body());
     const { taps, socket } = client[INSIDE]();
     const tap = (it: WebSocket): void => void this.#stops.push(this.#trace.follow(it));
     taps.add(tap);
@@ -44,6 +46,31 @@ class Panel {
     clearTimeout(this.#timer);
     for (const stop of this.#stops) stop();
     this.#host.remove();
+  }
+
+  #body(): HTMLElement {
+    const field = <Tag extends keyof HTMLElementTagNameMap>(tag: Tag, name: string): HTMLElementTagNameMap[Tag] => {
+      const made = element(tag);
+      this.#fields.set(name, made);
+      return made;
+    };
+    const figures = FIGURES.map(([name, label]) => element("div", {}, element("dt", {}, label), field("dd", name)));
+    const heads = ["user", "state", "", "version", "watchers"].map(label => element("th", {}, label));
+    const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), field("tbody", "rows"));
+    const clear = element("button", { type: "button" }, "Clear");
+    clear.addEventListener("click", () => this.#clear());
+    const lines = field("ol", "lines");
+    lines.tabIndex = 0;
+    lines.ariaLabel = "Frames, the newest last";
+    return element(
+      "details",
+      {},
+      element("summary", {}, element("i"), " greendot ", field("b", "link")),
+      element("dl", {}, ...figures),
+      element("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Watched users" }, table),
+      element("header", {}, "Frames", clear),
+      lines,
+    );
   }
 
   #clear(): void {
@@ -116,23 +143,22 @@ const SHOWN = 100;
 
 const ARROWS = { sent: "↑", heard: "↓", socket: "·" } as const;
 
-const BODY = `
-<details part="panel">
-  <summary><i></i> greendot <b data-field="link"></b></summary>
-  <dl>
-    <div><dt>round trip</dt><dd data-field="rtt"></dd></div>
-    <div><dt>mode</dt><dd data-field="mode"></dd></div>
-    <div><dt>epoch</dt><dd data-field="epoch"></dd></div>
-    <div><dt>sent</dt><dd data-field="sent"></dd></div>
-    <div><dt>heard</dt><dd data-field="heard"></dd></div>
-    <div><dt>watched</dt><dd data-field="watched"></dd></div>
-  </dl>
-  <div class="table" tabindex="0" role="region" aria-label="Watched users">
-    <table>
-      <thead><tr><th>user</th><th>state</th><th></th><th>version</th><th>watchers</th></tr></thead>
-      <tbody data-field="rows"></tbody>
-    </table>
-  </div>
-  <header>Frames <button type="button" data-clear>Clear</button></header>
-  <ol data-field="lines" tabindex="0" aria-label="Frames, the newest last"></ol>
-</details>`;
+const FIGURES = [
+  ["rtt", "round trip"],
+  ["mode", "own mode"],
+  ["epoch", "epoch"],
+  ["sent", "sent"],
+  ["heard", "heard"],
+  ["watched", "watched"],
+] as const;
+
+function element<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Readonly<Record<string, string>> = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[Tag] {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}

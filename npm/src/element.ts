@@ -36,6 +36,9 @@ export function defineGreenDot<User extends string, Note extends string>(
   if (typeof customElements === "undefined" || customElements.get(tag) !== undefined) return;
   const presence = client as unknown as Presence;
   const sight = new Sight(margin, holdMs);
+  // One for all dots; and no content security policy minds it, as it does a style element.
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(STYLE);
 
   class GreenDot extends HTMLElement implements GreenDotElement {
     static readonly observedAttributes = ["user", "name"];
@@ -48,8 +51,9 @@ export function defineGreenDot<User extends string, Note extends string>(
     constructor() {
       super();
       const shadow = this.attachShadow({ mode: "open" });
-      shadow.innerHTML = `<style>${STYLE}</style><span role="img"></span>`;
-      this.#dot = shadow.querySelector("span") as HTMLElement;
+      shadow.adoptedStyleSheets = [sheet];
+      this.#dot = shadow.appendChild(document.createElement("span"));
+      this.#dot.setAttribute("role", "img");
     }
 
     get user(): string {
