@@ -69,11 +69,13 @@ export function sessionsOf(client: Presence): Readable<readonly OwnSession[]> {
 function store<T>({ now, subscribe }: sources.Source<T>): Readable<T> {
   return {
     subscribe(run) {
-      let told = now();
-      run(told);
-      return subscribe(() => {
+      // Whom nobody watches is unknown: so this comes first. It is never told inside this call.
+      const stop = subscribe(() => {
         if (told !== now()) run((told = now()));
       });
+      let told = now();
+      run(told);
+      return stop;
     },
   };
 }

@@ -37,12 +37,15 @@ export interface FakePresence<User extends string = string, Note extends string 
 
 /** Makes one; users that it is not told of are `unknown`. */
 export function fakePresence<User extends string = string, Note extends string = string>(
-  users: Partial<Record<User, State | Said<Note>>> = {},
+  users: Partial<Record<Given<User>, State | Said<Note>>> = {},
 ): FakePresence<User, Note> {
   const fake = new Fake();
   fake.set(users as Record<string, State | Said>);
   return fake as unknown as FakePresence<User, Note>;
 }
+
+/** The type as it is given or defaults, not one that the compiler makes of the names in the argument. */
+type Given<User> = [User][User extends unknown ? 0 : never];
 
 /** The package's own rows, rooms and listeners, over a table that tests write: what is tested is what ships. */
 class Fake implements FakePresence {
