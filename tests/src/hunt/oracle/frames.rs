@@ -30,8 +30,23 @@ impl Oracle<'_> {
                 && now < session.may_end(cluster)
             {
                 session.awaited = true;
+                self.conns[conn].awaits = Some((user, hello.session.into()));
                 self.derive(user);
             }
+        }
+    }
+
+    pub(super) fn end_waits(&mut self, conn: usize) {
+        let now = self.now;
+        self.conns[conn].waiting.push_back(now);
+        self.conns[conn].end_waits = true;
+        // Who said hello and left before that was read was never there.
+        let Some((user, name)) = self.conns[conn].awaits.take() else { return };
+        let others = self.conns.iter().filter_map(|it| it.awaits.as_ref());
+        let still = others.filter(|it| (it.0, &*it.1) == (user, &*name)).count() > 0;
+        if let Some(session) = self.users[user].session(&name) {
+            session.awaited &= still;
+            self.derive(user);
         }
     }
 

@@ -215,10 +215,7 @@ impl<'a> Oracle<'a> {
             Edge::Dialled { conn } => self.dialled(world, conn),
             Edge::FrameWaits { conn, bytes } => self.frame_waits(conn, edges.bytes(bytes)),
             Edge::PongWaits { conn } => self.pong_waits(conn),
-            Edge::EndWaits { conn } => {
-                self.conns[conn].waiting.push_back(now);
-                self.conns[conn].end_waits = true;
-            }
+            Edge::EndWaits { conn } => self.end_waits(conn),
             Edge::Frame { conn, bytes } => self.frame(conn, edges.bytes(bytes)),
             Edge::Pong { conn } => self.pong(conn),
             Edge::Taken { .. } => {}
