@@ -11,12 +11,12 @@ for (const name of readdirSync("dist")) if (name !== "wasm") rmSync(`dist/${name
 await build({
   entryPoints: ["index", "index.node", "react", "protocol", "debug", "own", "poll"].map(it => `src/${it}.ts`),
   outdir: "dist",
-  // One file an entry: a page without a bundler then makes three requests (this, the glue, the wasm) and not twenty.
+  // One file an entry: a page without a bundler then makes two requests (this and the wasm) and not twenty.
   bundle: true,
   format: "esm",
   target: "es2022",
   platform: "neutral",
-  external: ["react", "node:*", "./wasm/client.js", "./debug.js", "./own.js", "./poll.js"],
+  external: ["react", "node:*", "./debug.js", "./own.js", "./poll.js"],
   legalComments: "none",
 });
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], { stdio: "inherit" });

@@ -3,8 +3,8 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   resolve: {
-    // The wasm client's glue comes out of the Rust build; the unit tests play its part themselves.
-    alias: [{ find: "./wasm/client.js", replacement: fileURLToPath(new URL("test/fake/glue.ts", import.meta.url)) }],
+    // The wasm file comes out of the Rust build; the tests play its part themselves.
+    alias: [{ find: "./wasm.js", replacement: fileURLToPath(new URL("test/fake/wasm.ts", import.meta.url)) }],
   },
   test: {
     include: ["test/**/*.test.ts", "test/**/*.test.tsx"],

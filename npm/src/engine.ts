@@ -11,11 +11,8 @@ export interface Engine {
   /** Goes into a room, once more; returns its number, the same for as long as it is joined. */
   join(room: string): number;
   leave(room: number): void;
-  /**
-   * What is known of a room, in one text; empty: nothing. Three characters of 12 bits each for one more than the count of
-   * a room too large to name all (0: all are named), then for each member the state, the name's length, and the name.
-   */
-  room(room: number): string;
+  /** What is known of a room. */
+  room(room: number): RoomWord | undefined;
   setMode(mode: number): void;
   setNote(note: string): void;
   page(event: PageEvent): void;
@@ -27,6 +24,12 @@ export interface Engine {
   /** How long ago, as of now; -1: not known. Below that it is no more than a bound: -2 less the age. */
   seenAgoMs(row: number): number;
   note(row: number): string | undefined;
+}
+
+/** A room: `count` of a large one, of whom only some are named, else -1; the members by name, with the numbers of their states. */
+export interface RoomWord {
+  readonly count: number;
+  readonly members: readonly (readonly [user: string, state: number])[];
 }
 
 /** What the wasm client calls, always after its own borrows have ended: calls back into it are allowed. */

@@ -1,6 +1,6 @@
 import type { EngineClass } from "./engine.js";
 import { textOf, wrapped } from "./errors.js";
-import init, { Client } from "./wasm/client.js";
+import { engineFrom } from "./wasm.js";
 
 /** What the wasm client can be made from: an address, or what an app has loaded itself. */
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
@@ -27,14 +27,13 @@ async function start(given: WasmSource | undefined, own: () => WasmSource | Prom
   const source = given ?? (await own());
   const name = nameOf(source);
   try {
-    await init({ module_or_path: await fetched(source) });
-    return Client;
+    return await engineFrom(await fetched(source));
   } catch (error) {
     throw wrapped(error, "load_failed", "the wasm file did not load", name, nextStep(textOf(error)));
   }
 }
 
-/** Fetched here and not by the glue, so that a 404 is called a 404 and not a bad magic number. */
+/** So that a 404 is called a 404 and not a bad magic number. */
 async function fetched(source: WasmSource): Promise<Exclude<WasmSource, string | URL>> {
   if (typeof source !== "string" && !(source instanceof URL)) return source;
   const response = await fetch(source);

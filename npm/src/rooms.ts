@@ -139,18 +139,13 @@ function viewOf(
   stale: boolean,
   before?: RoomView,
 ): RoomView {
-  const text = number === undefined ? "" : (engine?.room(number) ?? "");
-  const known = text !== "";
-  const members: RoomMember[] = [];
-  for (let at = 3; at < text.length; ) {
-    const state = STATES[text.charCodeAt(at)] ?? "unknown";
-    const end = at + 2 + text.charCodeAt(at + 1);
-    members.push(memberOf(text.slice(at + 2, end), state, before?.members[members.length]));
-    at = end;
-  }
-  const told = known ? (text.charCodeAt(0) * 4096 + text.charCodeAt(1)) * 4096 + text.charCodeAt(2) : 0;
-  const count = told > 0 ? told - 1 : members.length;
-  const whole = known && told === 0;
+  const word = number === undefined ? undefined : engine?.room(number);
+  const known = word !== undefined;
+  const members = (word?.members ?? []).map(([user, state], at) =>
+    memberOf(user, STATES[state] ?? "unknown", before?.members[at]),
+  );
+  const whole = word?.count === -1;
+  const count = word === undefined || whole ? members.length : word.count;
   const sameMembers =
     before !== undefined &&
     before.members.length === members.length &&

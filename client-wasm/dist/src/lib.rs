@@ -2,14 +2,14 @@
 //!
 //! It is a crate of its own because of its size. Without std no formatting code is linked and a panic is a bare trap
 //! (`RuntimeError: unreachable` in the page); together with a small allocator that takes several kilobytes off. The
-//! client itself stays an ordinary library, which tests build with std, on the host and in browsers.
+//! client itself stays an ordinary library, which tests build with std.
 //!
 //! "Duplicate lang item `panic_impl`" from this crate means that the client, or something below it, links std on
 //! wasm32: `cargo tree -p greendot-wasm --target wasm32-unknown-unknown -e features` shows who asks for it.
 #![cfg_attr(target_arch = "wasm32", no_std)]
 
-// Nothing here calls the client: linking it is what keeps its wasm-bindgen exports.
-extern crate greendot_client as _;
+#[cfg(target_arch = "wasm32")]
+mod exports;
 
 #[cfg(target_arch = "wasm32")]
 mod runtime {
