@@ -32,6 +32,12 @@ export interface RoomWord {
   readonly members: readonly (readonly [user: string, state: number])[];
 }
 
+/** The part of it that is a table of users and rooms. */
+export type Table = Pick<
+  Engine,
+  "subscribe" | "unsubscribe" | "state" | "seenAgoMs" | "note" | "join" | "leave" | "room"
+>;
+
 /** What the wasm client calls, always after its own borrows have ended: calls back into it are allowed. */
 export interface Host {
   needToken(dial: number): void;
