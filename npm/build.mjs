@@ -20,6 +20,8 @@ const common = {
   target: "es2022",
   platform: "neutral",
   external: ["react", "vue", "svelte", "svelte/*", "node:*", ...LATER.map(it => `./${it}.js`)],
+  // Numbers with names become numbers; all else can be read, and is left for the app's bundler to make small.
+  minifySyntax: true,
   legalComments: "none",
 };
 const sources = names => names.map(name => ({ in: `src/${name}.ts`, out: name }));

@@ -1,3 +1,5 @@
+import type * as PAGE from "./page-events.js";
+
 /** The wasm client, as its Rust side promises it. All calls return at once and none throws in ordinary use. */
 export interface Engine {
   /** What the person may call this device, said from the next dial on. */
@@ -64,18 +66,5 @@ export type EngineClass = new (
   seed2: number,
 ) => Engine;
 
-/** What can happen to a page, by the wasm client's numbers. */
-export const PAGE = {
-  hidden: 0,
-  visible: 1,
-  frozen: 2,
-  resumed: 3,
-  offline: 4,
-  online: 5,
-  /** The page goes away; it may come back from the back/forward cache. */
-  left: 6,
-  /** It has come back. */
-  back: 7,
-} as const;
-
+/** What can happen to a page. */
 export type PageEvent = (typeof PAGE)[keyof typeof PAGE];

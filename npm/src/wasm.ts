@@ -1,6 +1,39 @@
 import type { Engine, EngineClass, Host, PageEvent, RoomWord } from "./engine.js";
-import { PAGE } from "./engine.js";
 import type { WasmSource } from "./load.js";
+import * as PAGE from "./page-events.js";
+import {
+  CLOSED,
+  CONNECT,
+  DEVICE,
+  DISCONNECT,
+  FRAME,
+  INPUT,
+  INPUT_ELSEWHERE,
+  IS_BEACON,
+  IS_CHANGED,
+  IS_CLOSE,
+  IS_DIAL,
+  IS_ERROR,
+  IS_LINK,
+  IS_MODE,
+  IS_NEED_TOKEN,
+  IS_ROOM,
+  IS_SEND,
+  IS_STALE,
+  JOIN,
+  LEAVE,
+  MODE,
+  NOTE,
+  NOT_ALLOWED,
+  OPENED,
+  PAGE_EVENT,
+  SIGN_OUT,
+  SUBSCRIBE,
+  TIMEOUT,
+  TOKEN,
+  TOKEN_FAILED,
+  UNSUBSCRIBE,
+} from "./wasm-numbers.js";
 
 /**
  * The wasm file's exports: `client-wasm/src/face` is the other side and says what they do. All that they take and give is
@@ -8,53 +41,18 @@ import type { WasmSource } from "./load.js";
  */
 interface Exports {
   memory: WebAssembly.Memory;
-  room_for(size: number): number;
+  give(size: number): number;
   told(): number;
   open(now: number, size: number, nodes: number, idleAfterSecs: number, seed: number, seed2: number): number;
   free(client: number): void;
   say(client: number, now: number, kind: number, a: number, b: number, size: number): number;
   poll(client: number): number;
-  deadline(client: number): number;
+  due(client: number): number;
   state(client: number, row: number): number;
-  seen_ago_ms(client: number, now: number, row: number): number;
+  seen(client: number, now: number, row: number): number;
   note(client: number, row: number): void;
   room(client: number, room: number): void;
 }
-
-// What is said, as in `face/input.rs`.
-const CONNECT = 0;
-const DISCONNECT = 1;
-const SIGN_OUT = 2;
-const DEVICE = 3;
-const MODE = 4;
-const NOTE = 5;
-const SUBSCRIBE = 6;
-const UNSUBSCRIBE = 7;
-const JOIN = 8;
-const LEAVE = 9;
-const PAGE_EVENT = 10;
-const INPUT = 11;
-const INPUT_ELSEWHERE = 12;
-const TOKEN = 13;
-const TOKEN_FAILED = 14;
-const NOT_ALLOWED = 15;
-const OPENED = 16;
-const FRAME = 17;
-const CLOSED = 18;
-const TIMEOUT = 19;
-
-// What comes out, as in `face/output.rs`.
-const IS_CHANGED = 1;
-const IS_ROOM = 2;
-const IS_NEED_TOKEN = 3;
-const IS_DIAL = 4;
-const IS_SEND = 5;
-const IS_CLOSE = 6;
-const IS_LINK = 7;
-const IS_STALE = 8;
-const IS_MODE = 9;
-const IS_BEACON = 10;
-const IS_ERROR = 11;
 
 /** The longest frame of a server, in bytes. One beyond it is left unread, which is no frame either. */
 const SERVER_FRAME_BYTES = 524_288;
@@ -76,17 +74,15 @@ interface Held {
 
 /** Compiles the wasm file, as it streams in where it is served with its type, and makes the class over it. */
 export async function engineFrom(source: Exclude<WasmSource, string | URL>): Promise<EngineClass> {
-  const instance =
-    source instanceof WebAssembly.Module
-      ? await WebAssembly.instantiate(source)
-      : (await instantiated(source)).instance;
-  return engineOf(instance.exports as unknown as Exports);
+  const code = source instanceof Response ? await codeOf(source) : source;
+  const made: WebAssembly.Instance | WebAssembly.WebAssemblyInstantiatedSource = await WebAssembly.instantiate(code as BufferSource);
+  return engineOf(("instance" in made ? made.instance : made).exports as unknown as Exports);
 }
 
-async function instantiated(source: Response | BufferSource): Promise<WebAssembly.WebAssemblyInstantiatedSource> {
-  if (!(source instanceof Response)) return WebAssembly.instantiate(source);
-  if (source.headers.get("Content-Type") === "application/wasm") return WebAssembly.instantiateStreaming(source);
-  return WebAssembly.instantiate(await source.arrayBuffer());
+/** Browsers stream nothing that comes under another type. */
+function codeOf(response: Response): Promise<WebAssembly.Module | ArrayBuffer> {
+  const streams = response.headers.get("Content-Type") === "application/wasm";
+  return streams ? WebAssembly.compileStreaming(response) : response.arrayBuffer();
 }
 
 function engineOf(wasm: Exports): EngineClass {
@@ -109,14 +105,12 @@ function engineOf(wasm: Exports): EngineClass {
 
   /** Hands a text in; returns its size. */
   function giveText(text: string): number {
-    const most = text.length * 3;
-    const at = wasm.room_for(most);
-    return encoder.encodeInto(text, new Uint8Array(wasm.memory.buffer, at, most)).written;
+    return giveBytes(encoder.encode(text));
   }
 
   function giveBytes(given: ArrayLike<number>): number {
-    const at = wasm.room_for(given.length);
-    new Uint8Array(wasm.memory.buffer, at).set(given);
+    const at = wasm.give(given.length);
+    new Uint8Array(wasm.memory.buffer).set(given, at);
     return given.length;
   }
 
@@ -218,7 +212,7 @@ function engineOf(wasm: Exports): EngineClass {
     }
 
     seenAgoMs(row: number): number {
-      return wasm.seen_ago_ms(this.#client, steadyNow(), row);
+      return wasm.seen(this.#client, steadyNow(), row);
     }
 
     note(row: number): string | undefined {
@@ -237,7 +231,7 @@ function engineOf(wasm: Exports): EngineClass {
       this.#offset = offset;
       const answer = wasm.say(this.#client, now, kind, a, b, size);
       // Before anything is told: a callback that throws must not leave the client without.
-      this.#wake(now, wasm.deadline(this.#client));
+      this.#wake(now, wasm.due(this.#client));
       // What a callback causes is done inside that callback, and the order of things stays the module's.
       for (let output = wasm.poll(this.#client); output !== 0; output = wasm.poll(this.#client)) this.#obey(output);
       return answer;

@@ -15,8 +15,8 @@ const COMPILED: &str = "wasm32-unknown-unknown/wasm/greendot_wasm.wasm";
 
 /// Without `-tnh`: it saves 3 %, but turns traps into undefined behaviour.
 ///
-/// Twice, from a flat form on: that finds 1 % more than once.
-const OPTIMIZE: &str = "--remove-exports=__* --flatten --rereloop -Oz -Oz --strip-debug --strip-producers --strip-target-features";
+/// From a flat form on, twice, with what is alike together: after gzip that is 2 % less than `-Oz` alone.
+const OPTIMIZE: &str = "--remove-exports=__* --merge-similar-functions --flatten --rereloop -Oz -Oz --reorder-functions --strip-debug --strip-producers --strip-target-features";
 
 /// Builds `npm/dist/wasm/client_bg.wasm`.
 pub(crate) fn build() -> Result<()> {

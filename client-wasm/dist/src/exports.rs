@@ -30,7 +30,7 @@ macro_rules! exports {
 }
 
 exports! {
-    room_for(size: usize) -> *mut u8 => Face::room_for;
+    give(size: usize) -> *mut u8 => Face::room_for;
     told() -> *const u32 => |face| face.told();
     open(now: f64, size: usize, nodes: u32, idle_after_secs: i32, seed: u32, seed2: u32) -> u32 =>
         |face, now, size, nodes, idle, seed, seed2| face.open(now, size, nodes, idle, [seed, seed2]);
@@ -38,9 +38,9 @@ exports! {
     say(client: u32, now: f64, kind: u32, a: u32, b: u32, size: usize) -> u32 =>
         |face, client, now, kind, a, b, size| face.say(client, now, kind, [a, b], size);
     poll(client: u32) -> u32 => Face::poll;
-    deadline(client: u32) -> f64 => |face, client| face.deadline(client);
+    due(client: u32) -> f64 => |face, client| face.deadline(client);
     state(client: u32, row: u32) -> u32 => |face, client, row| face.state(client, row);
-    seen_ago_ms(client: u32, now: f64, row: u32) -> f64 =>
+    seen(client: u32, now: f64, row: u32) -> f64 =>
         |face, client, now, row| face.seen_ago_ms(client, now, row);
     note(client: u32, row: u32) => Face::note;
     room(client: u32, room: u32) => Face::room;

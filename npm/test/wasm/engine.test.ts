@@ -302,7 +302,7 @@ describe("the module", () => {
     expect(WebAssembly.Module.imports(module)).toEqual([]);
     const exported = WebAssembly.Module.exports(module).map(it => it.name);
     expect(exported.sort()).toEqual(
-      ["memory", "room_for", "told", "open", "free", "say", "poll", "deadline", "state", "seen_ago_ms", "note", "room"].sort(),
+      ["memory", "give", "told", "open", "free", "say", "poll", "due", "state", "seen", "note", "room"].sort(),
     );
   });
 
@@ -317,11 +317,11 @@ describe("the module", () => {
   test("frees clients that nobody holds, and uses their memory again", async () => {
     const { memory, ...exports } = (await WebAssembly.instantiate(file)).instance.exports as {
       memory: WebAssembly.Memory;
-    } & Record<"open" | "free" | "say" | "room_for", (...args: number[]) => number>;
+    } & Record<"open" | "free" | "say" | "give", (...args: number[]) => number>;
     const round = () => {
       const client = exports.open(0, 0, 1, -1, 1, 2);
       for (let part = 0; part < 50; part++) {
-        const at = exports.room_for(2);
+        const at = exports.give(2);
         new Uint8Array(memory.buffer).set([0x41 + part, 0x42], at);
         exports.say(client, 0, 6, part, 0, 2);
       }
