@@ -578,14 +578,19 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Remembers how much waits for each viewer.
+    /// Remembers how much waits for those who are asked about.
     pub(super) fn watch_outboxes(&mut self) {
-        for (name, viewer) in &self.viewers {
-            let Some(conn) = viewer.conn.filter(|_| viewer.stalled) else { continue };
-            let row = &self.conns[conn];
-            if let (Some(engine), Some(id)) = (&self.nodes[row.node].engine, row.engine) {
-                let waiting = engine.waiting(id);
-                self.log.outboxes.entry(name.clone()).or_default().push((self.now, waiting));
+        for &name in &self.wanted.outboxes {
+            let of_viewer = self.viewers.get(name).and_then(|it| it.conn);
+            let device = || self.devices.iter().find(|it| it.name == name);
+            let conn = of_viewer.or_else(|| device()?.conns.values().next_back().copied());
+            let waiting = conn
+                .map(|it| &self.conns[it])
+                .and_then(|row| Some(self.nodes[row.node].engine.as_ref()?.waiting(row.engine?)));
+            let waiting = waiting.unwrap_or(0);
+            let log = self.log.outboxes.entry(name.to_owned()).or_default();
+            if log.last().is_none_or(|it| it.1 != waiting) {
+                log.push((self.now, waiting));
             }
         }
     }

@@ -207,7 +207,8 @@ impl Oracle<'_> {
         self.serial += 1;
         let serial = self.serial;
         let row = &mut self.conns[conn];
-        row.watches.retain(|it| it.number != number);
+        // Of a number, and of a user, the latest watch counts.
+        row.watches.retain(|it| it.number != number && it.user != user);
         row.watches.push(Watch {
             serial,
             number,

@@ -58,8 +58,6 @@ pub struct Oracle<'a> {
     conns: Vec<Conn>,
     devices: Vec<Device>,
     serial: u64,
-    /// Watchers that read nothing.
-    stalled: Vec<String>,
     /// Connections that are to be closed.
     to_close: Vec<Due>,
     /// By user: the changes that applications were told of.
@@ -118,7 +116,6 @@ impl<'a> Oracle<'a> {
             conns: Vec::new(),
             devices: Vec::new(),
             serial: 0,
-            stalled: Vec::new(),
             to_close: Vec::new(),
             turned: Vec::new(),
             drained: None,
@@ -254,9 +251,8 @@ impl<'a> Oracle<'a> {
             Owner::Raw(name) | Owner::Viewer(name) => (None, name.clone()),
         };
         debug_assert_eq!(conn, self.conns.len());
-        let stalled = matches!(row.owner(), Owner::Viewer(_)) && self.stalled.contains(&name);
         let node = row.node();
-        self.conns.push(Conn { node, device, name, stalled, open: true, ..Conn::default() });
+        self.conns.push(Conn { node, device, name, open: true, ..Conn::default() });
         if let Some(device) = device {
             let device = &mut self.devices[device];
             device.conn = Some(conn);

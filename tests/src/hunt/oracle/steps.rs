@@ -119,10 +119,6 @@ impl Oracle<'_> {
 
     fn stall(&mut self, watcher: &str, stalled: bool) {
         let now = self.now;
-        self.stalled.retain(|it| it != watcher);
-        if stalled {
-            self.stalled.push(watcher.to_owned());
-        }
         let stays = |it: &&mut Conn| it.name == *watcher && !it.left;
         for row in self.conns.iter_mut().filter(stays) {
             row.stalled = stalled;
