@@ -25,8 +25,8 @@ use greendot_protocol::{State, Time, Version};
 
 pub(crate) use self::crowd::CrowdRule;
 use self::onlooker::Onlookers;
-pub(crate) use self::rooms::RoomWork;
 use self::rooms::Rooms;
+pub(crate) use self::rooms::{RoomWork, SAMPLE, rounded};
 use self::sight::{Pause, Scene};
 use self::subject::Subject;
 pub(crate) use self::viewer::ViewerId;

@@ -7,6 +7,8 @@
 
 mod transmit;
 
+pub(crate) use self::transmit::rounded;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -23,7 +25,7 @@ use crate::core::slab::Id;
 const EVERY: Span = Span::from_millis(1_000);
 
 /// Members in a sample.
-const SAMPLE: usize = 8;
+pub(crate) const SAMPLE: usize = 8;
 
 /// A room into which somebody on this node looks.
 #[derive(Debug)]

@@ -171,7 +171,7 @@ fn look(scene: &Scene<'_>, watches: &mut Slab<Watch>, id: Id) -> (State, State) 
 }
 
 /// About so many, to two digits: one who comes or goes does not show.
-fn rounded(count: usize) -> u32 {
+pub(crate) fn rounded(count: usize) -> u32 {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     let mut step = 10;
     while count / step >= 100 {
