@@ -70,13 +70,12 @@ impl<T> Wheel<T> {
             if self.now >= tick {
                 return None;
             }
-            if self.due.capacity() > 64 {
-                // A crowd has passed: the room it took is given back.
-                self.due = Vec::new();
-            }
             self.now += 1;
             let bucket = &mut self.buckets[(self.now % BUCKETS as u64) as usize];
-            std::mem::swap(bucket, &mut self.due);
+            if !bucket.is_empty() {
+                // The room that these took goes with them: else each bucket would keep some in the end.
+                self.due = std::mem::take(bucket);
+            }
         }
     }
 }

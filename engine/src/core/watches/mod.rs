@@ -35,6 +35,9 @@ use super::directory::{Change, Record, Screen};
 use super::gate::{Fineness, Glimpse, Light};
 use super::slab::{Id, Slab};
 
+/// So many watches that have ended may stand among those with something new.
+const ENDED: usize = 32;
+
 /// A watch's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct WatchId(Id);
@@ -368,6 +371,16 @@ impl Watches {
         {
             let ended = (Arc::clone(&onlooker.name), Arc::clone(&subject.name), WatchId(watch));
             self.ended.push(ended);
+        }
+        if gone.marked
+            && let Some(viewer) = self.viewers.get_mut(gone.viewer.0)
+        {
+            // One that reads nothing is not kept a list of all that it watched meanwhile.
+            viewer.ended += 1;
+            if viewer.ended > ENDED && 2 * viewer.ended > viewer.dirty.len() {
+                viewer.dirty.retain(|it| self.watches.get(*it).is_some());
+                viewer.ended = 0;
+            }
         }
         let watchers = subject.list(gone.own, gone.under);
         watchers.swap_remove(gone.place as usize);

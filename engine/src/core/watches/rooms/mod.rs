@@ -285,11 +285,7 @@ impl Watches {
         row.paused = false;
         row.dirty = true;
         for watch in row.watches.values() {
-            // Marks were passed over meanwhile.
-            if let Some(row) = self.watches.get_mut(*watch) {
-                row.marked = true;
-            }
-            enlist(&mut self.viewers, &mut self.marked, viewer, *watch);
+            mark(&mut self.watches, &mut self.viewers, &mut self.marked, *watch);
         }
         self.mark_viewer(viewer);
         work
