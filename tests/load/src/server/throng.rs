@@ -6,10 +6,10 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use futures_util::{SinkExt, StreamExt};
+use futures_util::StreamExt;
 use tokio::task::JoinSet;
 
-use super::crowd::{Changers, Client, hear, open_many};
+use super::crowd::{Changers, Client, open_many, watch};
 use super::peer::{Heard, Peer};
 use super::process::{Process, cost};
 
@@ -154,11 +154,7 @@ pub async fn crew(port: u16, number: usize, watchers: usize) -> io::Result<()> {
     let names = (0..watchers).map(|it| format!("fan-{number}-{it}")).collect();
     let mut reading = JoinSet::new();
     let mut times = Vec::new();
-    for mut client in open_many(peer, port, names).await? {
-        for message in peer.watch(&[STAR]) {
-            client.send(message).await.map_err(io::Error::other)?;
-        }
-        while hear(peer, &mut client).await? != Heard::Other {}
+    for client in watch(peer, open_many(peer, port, names).await?, &[STAR]).await? {
         let heard = Arc::new(Mutex::new(Vec::new()));
         times.push(Arc::clone(&heard));
         reading.spawn(listen(peer, client, heard));
