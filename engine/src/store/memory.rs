@@ -536,7 +536,8 @@ impl MemoryStore {
         }
         self.wrote(now, user);
         let changed = match ago {
-            Some(_) => self.directory.set_block(now, user, viewer, blocked),
+            // Who hid was there last when it chose to.
+            Some(ago) => self.directory.set_block(now - ago, user, viewer, blocked),
             None => self.directory.restore_block(user, viewer),
         };
         if changed.is_some() {
