@@ -49,6 +49,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("browser", "people in Chromium", PEOPLE, || people("test:browser")),
     step("demo", "the demo starts, answers and stops", PACKAGE, smoke::run),
     long("fuzz", "a minute for each fuzz target of the protocol", &[Cxx], fuzz::run),
+    long("throng", "15,000 who watch one user are told in time", &[], load::throng),
     long("load-long", "18,000 clients for ten minutes", &[], load::long),
     long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people("test:browser"))),
     long("firefox", "what pages go through, in Firefox", &[WasmTarget, NpmPackages, Browser, Firefox], || people("test:firefox")),
