@@ -53,8 +53,8 @@ struct Seat {
     inside: bool,
     /// By the member's name.
     watches: BTreeMap<Arc<str>, Id>,
-    /// Members who were shown and are there no more.
-    left: BTreeSet<Arc<str>>,
+    /// Members who were shown and are there no more, and how they were shown.
+    left: BTreeMap<Arc<str>, State>,
     /// Everything is to be told afresh.
     whole: bool,
     /// Something is to be told.
@@ -182,7 +182,7 @@ impl Watches {
             number,
             inside,
             watches: BTreeMap::new(),
-            left: BTreeSet::new(),
+            left: BTreeMap::new(),
             whole: true,
             dirty: true,
             crowd: None,
@@ -351,8 +351,9 @@ impl Watches {
         for name in gone {
             let Some(row) = self.rooms.seats.get_mut(seat) else { return };
             let Some(watch) = row.watches.remove(&name) else { continue };
-            if self.watches.get(watch).is_some_and(|it| is_present(it.shown.state)) {
-                row.left.insert(name);
+            let shown = self.watches.get(watch).map_or(State::Offline, |it| it.shown.state);
+            if is_present(shown) {
+                row.left.insert(name, shown);
                 changed = true;
             }
             self.remove(watch);

@@ -99,6 +99,7 @@ impl Watches {
                 continue;
             }
             let mut members: BTreeMap<Arc<str>, State> = BTreeMap::new();
+            let mut left = seat.left.clone();
             for watch in marks {
                 let Some(row) = self.watches.get(watch).filter(|it| it.pause.is_none()) else {
                     continue;
@@ -108,18 +109,17 @@ impl Watches {
                     continue;
                 };
                 let (before, state) = look(&scene, &mut self.watches, watch);
-                let changed = before != state && (is_present(before) || is_present(state));
                 // Who left and is there again has not left.
-                if changed || (is_present(state) && seat.left.contains(&name)) {
+                let before = left.remove(&name).unwrap_or(before);
+                if before != state && (is_present(before) || is_present(state)) {
                     let state = if is_present(state) { state } else { State::Offline };
                     members.insert(name, state);
                 }
             }
             let Some(seat) = self.rooms.seats.get_mut(id) else { continue };
             seat.dirty = false;
-            for name in std::mem::take(&mut seat.left) {
-                members.entry(name).or_insert(State::Offline);
-            }
+            seat.left.clear();
+            members.extend(left.into_keys().map(|name| (name, State::Offline)));
             if !members.is_empty() {
                 let members: Vec<Seen> = members.into_iter().collect();
                 emit(&ServerFrame::RoomEvents { number: seat.number, members: rows(&members) });
