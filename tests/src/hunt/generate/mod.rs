@@ -206,6 +206,7 @@ impl Draft {
                 let user = self.watchers[watcher].watched.remove(self.rng.below(many));
                 self.step(Verb::Unwatch { watcher: name, users: vec![user] });
             }
+            4 => self.step(Verb::Renew { watcher: name }),
             5 => {
                 self.watchers[watcher].watched.clear();
                 self.watchers[watcher].lost = true;
@@ -232,12 +233,14 @@ impl Draft {
     }
 
     pub(super) fn watch_these(&mut self, watcher: usize, users: Vec<String>) {
+        let mut token_until = None;
         if self.watchers[watcher].lost {
             self.watchers[watcher].lost = false;
             self.watchers[watcher].node = self.some_node();
+            token_until = self.rng.one_in(8).then(|| self.now + 500 * self.rng.below(80) as u64);
         }
         let node = self.named(self.watchers[watcher].node);
         let watcher = self.watchers[watcher].name.to_owned();
-        self.step(Verb::Watch { watcher, users, node, token_until: None });
+        self.step(Verb::Watch { watcher, users, node, token_until });
     }
 }

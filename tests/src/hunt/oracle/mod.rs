@@ -20,6 +20,7 @@ mod session;
 mod states;
 mod stays;
 mod steps;
+mod tokens;
 mod user;
 mod views;
 mod watching;
@@ -180,6 +181,7 @@ impl<'a> Oracle<'a> {
                 self.derive(user);
             }
         }
+        self.check_tokens()?;
         self.check_closings()
     }
 

@@ -389,8 +389,10 @@ impl Oracle<'_> {
             .flat_map(|conn| self.conns[conn].seats.iter().map(move |it| (conn, it)))
             .collect();
         let vague = |seat: &Seat| {
-            let mut here = self.users.iter().map(|it| it.presence(seat.room, None));
-            here.any(|it| it.may != it.must)
+            self.users.iter().any(|it| {
+                let (here, public) = (it.presence(seat.room, None), it.public());
+                here.may != here.must || !(public.is_absent() || !public.has(State::Offline))
+            })
         };
         if seats.iter().any(|it| vague(it.1)) {
             return None;

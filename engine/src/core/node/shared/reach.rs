@@ -139,7 +139,7 @@ impl Node {
         let mut leases: Vec<(u64, ConnId)> =
             shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
         leases.sort_unstable_by_key(|it| it.0);
-        if lost_data {
+        if lost_data && !on(Fault::BlockForgotten) {
             // Nobody is shown to one it hid from, before it can say so again.
             for (user, viewer) in self.watches.blocks() {
                 let request = Request::SetBlock { user, viewer, blocked: true, ago: None };

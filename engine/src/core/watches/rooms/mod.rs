@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::quality::SeedableRandomState;
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, State, Time};
 
 use super::{Shown, Slab, Under, ViewerId, Watch, WatchId, Watches, enlist, mark};
@@ -20,6 +21,10 @@ use crate::core::slab::Id;
 
 /// How often a room that is too large to name all tells anything.
 const EVERY: Span = Span::from_millis(1_000);
+
+fn every() -> Span {
+    if on(Fault::CrowdAtOnce) { Span::ZERO } else { EVERY }
+}
 
 /// Members in a sample.
 const SAMPLE: usize = 8;
@@ -103,7 +108,7 @@ impl Rooms {
 
 impl Roster {
     fn is_crowd(&self, limit: usize) -> bool {
-        self.count > limit
+        self.count > limit && !on(Fault::RoomNeverCrowded)
     }
 }
 
@@ -243,7 +248,7 @@ impl Watches {
         }
         let crowds =
             roster.is_crowd(limit) && room.roster.as_ref().is_some_and(|it| it.is_crowd(limit));
-        let soonest = room.told + EVERY;
+        let soonest = room.told + every();
         if crowds && now < soonest {
             room.next = Some(roster);
             if room.due.is_none() {
@@ -468,7 +473,7 @@ impl Watches {
         let Some(id) = self.rooms.seats.get(seat).map(|it| it.room) else { return };
         let Some(room) = self.rooms.rows.get_mut(id) else { return };
         if room.due.is_none() {
-            let at = now.max(room.told + EVERY);
+            let at = now.max(room.told + every());
             room.due = Some(at);
             self.rooms.due.insert((at, id));
         }
