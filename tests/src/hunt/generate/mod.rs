@@ -27,9 +27,10 @@ pub fn world(seed: u64) -> Plan {
     let watchers = if kind == Kind::Engine { 1 + rng.below(3) } else { rng.below(3) };
     let users = 1 + rng.below(4);
     let rooms = rng.one_in(2);
-    if rooms && rng.one_in(3) {
+    if rooms && rng.one_in(2) {
         settings.engine.room_limit = 1 + rng.below(2);
     }
+    let blocks = rng.one_in(2);
     let mut draft = Draft {
         kind,
         settings,
@@ -56,6 +57,7 @@ pub fn world(seed: u64) -> Plan {
         conns: 0,
         asks: 0,
         rooms,
+        blocks,
         down: false,
         rng,
     };
@@ -108,13 +110,13 @@ impl Draft {
 
     /// Steps for both kinds.
     fn common_step(&mut self) {
-        match self.rng.below(26) {
+        match self.rng.below(32) {
             0..=4 => self.mode(),
             5..=11 => self.watcher_step(),
             12 => self.revoke(),
-            13..=15 => self.block(),
-            16 => self.note(),
-            17..=18 => self.read(),
+            13..=19 if self.blocks => self.block(),
+            20 => self.note(),
+            21..=23 => self.read(),
             _ => self.node_step(),
         }
     }

@@ -79,6 +79,8 @@ pub struct Oracle<'a> {
     round: u64,
     /// Whether anyone's possible states changed in this turn.
     shifted: bool,
+    /// The devices that anything happened to in this turn, by their numbers.
+    touched: Vec<bool>,
 }
 
 /// A connection that is to be closed.
@@ -129,6 +131,7 @@ impl<'a> Oracle<'a> {
             alarm: u64::MAX,
             round: 0,
             shifted: false,
+            touched: Vec::new(),
         }
     }
 
@@ -149,6 +152,7 @@ impl<'a> Oracle<'a> {
                 self.reading_ends()?;
             }
             self.edge(world, edges, edge, scripted)?;
+            self.touch(&edge);
         }
         self.reading_ends()?;
         if let Some(node) = self.drained.take() {
@@ -165,10 +169,29 @@ impl<'a> Oracle<'a> {
         if round {
             self.round = self.now + ROUND;
         }
-        if round || !edges.is_empty() {
+        if round || self.touched.contains(&true) {
             self.look_at_devices(world, round)?;
+            self.touched.fill(false);
         }
         Ok(())
+    }
+
+    /// Marks the devices that something happens to.
+    fn touch(&mut self, edge: &Edge) {
+        self.touched.resize(self.devices.len(), false);
+        let device = match *edge {
+            Edge::Step(_) => return self.touched.fill(true),
+            Edge::Says { device, .. } | Edge::Told { device, .. } | Edge::Link { device, .. } => {
+                Some(device)
+            }
+            Edge::Got { conn, .. } | Edge::Lost { conn, .. } | Edge::Dialled { conn } => {
+                self.conns[conn].device
+            }
+            _ => None,
+        };
+        if let Some(device) = device {
+            self.touched[device] = true;
+        }
     }
 
     /// What changes by time alone.

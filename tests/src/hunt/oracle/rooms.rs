@@ -75,8 +75,9 @@ impl Oracle<'_> {
         if rooms.len() <= room {
             rooms.resize_with(room + 1, Vec::new);
         }
-        if let Some(session) = self.users[user].session_on(conn) {
-            session.enter(room, heard && session.certain_from <= now);
+        match self.users[user].session_on(conn) {
+            Some(session) => session.enter(room, heard && session.certain_from <= now),
+            None => self.old_one_moved(conn, user, room),
         }
         self.shifted = true;
         self.raise_alarm(now);
@@ -94,8 +95,21 @@ impl Oracle<'_> {
 
     fn exits(&mut self, conn: usize, user: usize, room: usize) {
         let (now, heard) = (self.now, self.cluster.is_heard(self.conns[conn].node));
-        if let Some(session) = self.users[user].session_on(conn) {
-            session.exit(room, heard && session.certain_from <= now);
+        match self.users[user].session_on(conn) {
+            Some(session) => session.exit(room, heard && session.certain_from <= now),
+            None => self.old_one_moved(conn, user, room),
+        }
+    }
+
+    /// While not every node knows that another connection has taken the place of this one, what it says
+    /// may still be believed.
+    fn old_one_moved(&mut self, conn: usize, user: usize, room: usize) {
+        let cluster = &self.cluster;
+        let row = &self.conns[conn];
+        if let Some(session) = self.users[user].session(&row.session)
+            && !(cluster.is_settled(row.node) && cluster.is_settled(session.node))
+        {
+            session.may_have_moved(room);
         }
     }
 
