@@ -181,9 +181,10 @@ impl<'a> Oracle<'a> {
         self.touched.resize(self.devices.len(), false);
         let device = match *edge {
             Edge::Step(_) => return self.touched.fill(true),
-            Edge::Says { device, .. } | Edge::Told { device, .. } | Edge::Link { device, .. } => {
-                Some(device)
-            }
+            Edge::Says { device, .. }
+            | Edge::Told { device, .. }
+            | Edge::RoomTold { device }
+            | Edge::Link { device, .. } => Some(device),
             Edge::Got { conn, .. } | Edge::Lost { conn, .. } | Edge::Dialled { conn } => {
                 self.conns[conn].device
             }
@@ -246,7 +247,7 @@ impl<'a> Oracle<'a> {
             }
             Edge::Frame { conn, bytes } => self.frame(conn, edges.bytes(bytes)),
             Edge::Pong { conn } => self.pong(conn),
-            Edge::Taken { .. } => {}
+            Edge::Taken { .. } | Edge::RoomTold { .. } => {}
             Edge::Refused { conn, .. } => self.conns[conn].open = false,
             Edge::Ended { conn } => self.ended(conn),
             Edge::Closes { conn, code } => return self.closes(conn, code),

@@ -352,7 +352,7 @@ impl Watches {
         let Some(roster) = row.and_then(|it| it.roster.as_ref()) else { return work };
         let members: BTreeSet<Arc<str>> = roster.members.iter().cloned().collect();
         let all = roster.names_all();
-        self.seat_in(now, seat, &members, all, record, &mut work);
+        self.seat_in(now, seat, &members, (all, false), record, &mut work);
         work
     }
 
@@ -418,9 +418,12 @@ impl Watches {
         let members: BTreeSet<Arc<str>> = roster.members.iter().cloned().collect();
         let seats: Vec<Id> = room.seats.iter().copied().collect();
         room.next = None;
-        room.roster = Some(roster);
+        let before = room.roster.replace(roster);
+        let same = |it: &Roster| it.members.len() == members.len();
+        let same = |it: &Roster| same(it) && it.members.iter().all(|it| members.contains(it));
+        let others = !before.as_ref().is_some_and(same);
         for seat in seats {
-            self.seat_in(now, seat, &members, all, record, work);
+            self.seat_in(now, seat, &members, (all, others), record, work);
         }
     }
 
@@ -429,7 +432,7 @@ impl Watches {
         now: Time,
         seat: Id,
         members: &BTreeSet<Arc<str>>,
-        all: bool,
+        (all, others): (bool, bool),
         record: &dyn Fn(&str) -> Option<Record>,
         work: &mut RoomWork,
     ) {
@@ -449,8 +452,9 @@ impl Watches {
             .filter(|it| !row.watches.contains_key(*it))
             .cloned()
             .collect();
-        // What is not named to all may have changed without any of these.
-        let mut changed = !all || row.whole;
+        // What is not named to all may have changed without any of these, and so may whether the one who looks
+        // counts itself.
+        let mut changed = !all || others || row.whole;
         let (crowd, room) = (row.crowd.is_some() && !row.whole, row.room);
         for name in gone {
             let Some(row) = self.rooms.seats.get_mut(seat) else { return };
