@@ -287,7 +287,7 @@ impl Directory {
             if self.people.mode(user).0 != Mode::Invisible {
                 self.people.hear(user, heard);
             }
-            for room in &extra.rooms {
+            for room in extra.rooms.iter().filter(|_| !on(Fault::RoomKept)) {
                 self.rooms.exit(room, self.occupant(user));
             }
         }

@@ -6,6 +6,7 @@ use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello};
 use super::conn::Watch;
 use super::session::{Leaving, Session, When};
 use super::states::Flags;
+use super::tokens::token_until;
 use super::{Due, Found, Kind, Oracle, SLACK};
 
 /// What a connection is closed with that has said goodbye.
@@ -186,6 +187,7 @@ impl Oracle<'_> {
             return;
         }
         match frame {
+            ClientFrame::Token(token) => self.conns[conn].token_until = token_until(token),
             ClientFrame::Watch { request, users } => {
                 let serials =
                     users.iter().map(|it| self.watch(conn, said, it.number, it.user)).collect();
@@ -232,6 +234,7 @@ impl Oracle<'_> {
         let unsure_by = (!heard).then_some(conn);
         self.conns[conn].session = hello.session.to_owned();
         self.conns[conn].passive = hello.passive;
+        self.conns[conn].token_until = token_until(hello.token);
         if self.users[user].revoked {
             if self.cluster.shares {
                 // Known once the store is asked.
@@ -408,6 +411,9 @@ impl Oracle<'_> {
         row.is_closing = true;
         if let Some(place) = expected {
             self.to_close.remove(place);
+            return Ok(());
+        }
+        if self.token_ends(conn, code) {
             return Ok(());
         }
         self.lease_ended(conn, code)
