@@ -11,6 +11,9 @@ import { join } from "node:path";
 import { Bot, NextServer, PresenceServer, Static } from "./servers.mjs";
 import { Pages } from "./pages.mjs";
 
+/** Nothing that runs here is to call home. */
+const ENVIRONMENT = { ...process.env, NEXT_TELEMETRY_DISABLED: "1" };
+
 const here = import.meta.dirname;
 const lock = process.argv.includes("--lock");
 const named = process.argv.slice(2).filter(it => !it.startsWith("--"));
@@ -32,7 +35,7 @@ async function prove(projects) {
       const ready = Date.now();
       await seen(project, server, pages);
       const seconds = ms => `${(ms / 1_000).toFixed(1)} s`;
-      console.log(`${name}: ${project.description}: installed in ${seconds(ready - start)}, built and seen in ${seconds(Date.now() - ready)}`);
+      console.log(`${name}: ${project.description}: installed in ${seconds(ready - start)}, ${project.kind === "check" ? "checked" : "built and seen"} in ${seconds(Date.now() - ready)}`);
     }
   } finally {
     await pages.close();
@@ -62,6 +65,7 @@ function installed(name, tarball) {
 
 async function seen(project, server, pages) {
   const { folder, scripts, kind, csp } = project;
+  if (kind === "check") return console.log(npm(folder, "run", "check"));
   if (scripts.build) npm(folder, "run", "build");
   if (kind === "node") return Bot.seeEachOther(join(folder, "main.js"), server.socket);
   const site = scripts.start ? await NextServer.start(folder) : await Static.start(join(folder, "dist"), csp);
@@ -88,7 +92,7 @@ function refuseAddresses(name) {
 function npm(folder, ...args) {
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
   try {
-    execFileSync("npm", [...args, ...quiet], { cwd: folder, stdio: "pipe", env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" } });
+    return execFileSync("npm", [...args, ...quiet], { cwd: folder, stdio: "pipe", encoding: "utf8", env: ENVIRONMENT });
   } catch (error) {
     throw new Error(`npm ${args.join(" ")} failed in ${folder}:\n${error.stdout}${error.stderr}`);
   }

@@ -56,6 +56,7 @@ export function useMyMode(): [Mode, (mode: Mode) => void] {
 /** The own user, as only its own pages see it. */
 export interface MyPresence<Note extends string = string> {
   readonly mode: Mode;
+  /** Chooses another mode. */
   readonly setMode: (mode: Mode) => void;
   /** Words beside the own dot; empty takes them away. */
   readonly setNote: (note: Note | "") => void;

@@ -20,12 +20,15 @@ export function getPresence<User extends string = string, Note extends string = 
 
 /** A store that can be read: what Svelte's `$` takes. It watches while anybody is subscribed. */
 export interface Readable<T> {
+  /** Tells what is, and then each change; what it returns ends that. */
   subscribe(run: (value: T) => void): () => void;
 }
 
 /** One that can be written to, as `bind:value={$mode}` does. */
 export interface Writable<T> extends Readable<T> {
+  /** Writes. */
   set(value: T): void;
+  /** Writes what comes of the value now. */
   update(change: (value: T) => T): void;
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn build() -> Result<()> {
             paths::wasm().join("client.js"),
             paths::wasm().join("client.d.ts"),
         ],
-        except: &["bench", "browser", "demo", "test"],
+        except: &["bench", "browser", "demo", "packaging", "test"],
         recipe: String::new(),
         outputs: vec![
             dist.join("index.js"),
@@ -48,7 +48,7 @@ pub(crate) fn build_demo() -> Result<PathBuf> {
     let work = Work {
         name: "demo",
         inputs: vec![paths::npm(), paths::npm().join("dist")],
-        except: &["bench", "browser", "test"],
+        except: &["bench", "browser", "packaging", "test"],
         recipe: String::new(),
         outputs: vec![pages.join("index.html")],
     };
