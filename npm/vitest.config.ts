@@ -8,12 +8,16 @@ export default defineConfig({
     // Svelte tells pages from servers by it.
     conditions: ["browser"],
     // The wasm client's glue comes out of the Rust build; the unit tests play its part themselves.
-    alias: [{ find: "./wasm/client.js", replacement: fileURLToPath(new URL("test/fake/glue.ts", import.meta.url)) }],
+    alias: [
+      // What the README says is said of the sources.
+      { find: /^greendot\/(\w+)$/, replacement: fileURLToPath(new URL("src/$1.ts", import.meta.url)) },
+      { find: "./wasm/client.js", replacement: fileURLToPath(new URL("test/fake/glue.ts", import.meta.url)) },
+    ],
   },
   define: { DEV: "globalThis.DEV" },
   test: {
     setupFiles: ["test/setup.ts"],
-    include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
+    include: ["test/**/*.test.ts", "test/**/*.test.tsx", ".readme/*.test.tsx"],
     environment: "node",
     restoreMocks: true,
     unstubGlobals: true,
