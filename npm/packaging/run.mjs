@@ -14,6 +14,9 @@ import { Pages } from "./pages.mjs";
 /** Nothing that runs here is to call home. */
 const ENVIRONMENT = { ...process.env, NEXT_TELEMETRY_DISABLED: "1" };
 
+/** The steps of an installation, in order. */
+const STAMPS = ["installed", "taken"];
+
 const here = import.meta.dirname;
 const lock = process.argv.includes("--lock");
 const named = process.argv.slice(2).filter(it => !it.startsWith("--"));
@@ -49,18 +52,22 @@ function installed(name, tarball) {
   const from = join(here, name);
   refuseAddresses(name);
   mkdirSync(folder, { recursive: true });
-  for (const old of readdirSync(folder)) if (!["node_modules", "stamp"].includes(old)) rmSync(join(folder, old), { recursive: true });
+  for (const old of readdirSync(folder)) if (!["node_modules", ...STAMPS].includes(old)) rmSync(join(folder, old), { recursive: true });
   cpSync(from, folder, { recursive: true, filter: path => !/[/\\](node_modules|dist|\.next|\.parcel-cache)$/.test(path) });
-  const stamp = join(folder, "stamp");
-  const wanted = digest(join(from, "package.json"), join(from, "package-lock.json"), tarball);
-  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== wanted) {
-    rmSync(stamp, { force: true });
-    npm(folder, "ci");
-    npm(folder, "install", "--no-save", tarball);
-    writeFileSync(stamp, wanted);
-  }
+  once(folder, "installed", digest(join(from, "package.json"), join(from, "package-lock.json")), () => npm(folder, "ci"));
+  once(folder, "taken", digest(join(from, "package-lock.json"), tarball), () => npm(folder, "install", "--no-save", tarball));
   const { description, greendot = {}, scripts } = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
   return { name, folder, description, scripts, ...greendot };
+}
+
+/** What was made from just this is not made again. */
+function once(folder, name, wanted, make) {
+  const stamp = join(folder, name);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  // Whatever stands on it is made anew, too.
+  for (const later of STAMPS.slice(STAMPS.indexOf(name))) rmSync(join(folder, later), { force: true });
+  make();
+  writeFileSync(stamp, wanted);
 }
 
 async function seen(project, server, pages) {
