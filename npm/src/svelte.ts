@@ -12,9 +12,7 @@ export function setPresence<User extends string, Note extends string>(client: Pr
 /** The client that was set above; to be called while a component is made. */
 export function getPresence<User extends string = string, Note extends string = string>(): Presence<User, Note> {
   const client = getContext<Presence<User, Note> | undefined>(KEY);
-  if (client === undefined) {
-    throw new Error("greendot: there is no client here. Call setPresence(client) in a component above this one.");
-  }
+  if (client === undefined) throw sources.noClient("Call setPresence(client) in a component above it.");
   return client;
 }
 
