@@ -18,6 +18,7 @@ mod fuzz;
 mod load;
 mod npm;
 mod pack;
+mod packaging;
 mod paths;
 mod python;
 mod run;
