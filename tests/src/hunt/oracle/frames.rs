@@ -178,7 +178,11 @@ impl Oracle<'_> {
 
     /// Of a covered session it is only known that it was heard shortly before (thin renewals).
     fn told_as_heard(&self, arrived: u64) -> u64 {
-        if self.cluster.thin { arrived.saturating_sub(self.cluster.sooner()) } else { arrived }
+        if self.cluster.thin {
+            arrived.saturating_sub(self.cluster.silence_before())
+        } else {
+            arrived
+        }
     }
 
     fn watching(&mut self, conn: usize, said: u64, frame: &ClientFrame<'_>) {

@@ -111,14 +111,13 @@ impl Session {
     /// By when it must have ended.
     pub(super) fn must_end(&self, cluster: &Cluster) -> u64 {
         let periods = &cluster.periods;
-        let lease = self.heard.read + periods.ttl;
+        let of_node = self.orphan || !cluster.is_settled(self.node);
+        let lease = self.heard.read + periods.ttl + if of_node { cluster.later() } else { 0 };
         let swept = |due| cluster.swept(due, self.node);
         let ends = match self.leaving {
             // Its node has taken the word with it, or keeps it: the lease is all that is left to the
             // others (rule 10).
-            Leaving::Lingers(..) | Leaving::Gone(..)
-                if !self.told_leaving && (self.orphan || !cluster.is_settled(self.node)) =>
-            {
+            Leaving::Lingers(..) | Leaving::Gone(..) if !self.told_leaving && of_node => {
                 swept(lease + periods.expiry_grace)
             }
             // It may have been over when its node, having stood still, read that it leaves.
