@@ -474,7 +474,14 @@ impl World<'_> {
                 // Its timer may well fire before it reads anything.
                 self.node_timer(node);
             }
-            for waiting in std::mem::take(&mut self.nodes[node].backlog) {
+            let mut backlog = std::mem::take(&mut self.nodes[node].backlog);
+            let left: Vec<usize> = (0..self.conns.len())
+                .filter(|&it| self.conns[it].engine.is_none() && has_left(&backlog, it))
+                .collect();
+            // As the server has it: a client that said hello and left before that was read was never there.
+            backlog
+                .retain(|it| !matches!(it, Waiting::Up(conn, Up::Frame(_)) if left.contains(conn)));
+            for waiting in backlog {
                 match waiting {
                     Waiting::Up(conn, up) => self.take_up(conn, up),
                     Waiting::Store(message) => self.take_from_store(node, &message),
@@ -587,4 +594,9 @@ impl World<'_> {
             }
         }
     }
+}
+
+/// Whether a connection's end is among what waits of it.
+fn has_left(backlog: &[Waiting], conn: usize) -> bool {
+    backlog.iter().any(|it| matches!(it, Waiting::Up(of, Up::End) if *of == conn))
 }

@@ -29,8 +29,9 @@ pub(super) struct Viewer {
     pub(super) cleared: BTreeSet<u32>,
     /// Watch frames not yet answered.
     pub(super) requests: Vec<Request>,
-    /// Watches with something new. Some may have ended since.
+    /// Watches with something new, each once; and so many of them have ended since.
     pub(super) dirty: Vec<Id>,
+    pub(super) ended: usize,
     /// Whether the viewer stands in the list of those that wait for the tick.
     pub(super) marked: bool,
     /// Whether the tick has come since the first mark.
@@ -103,6 +104,7 @@ impl Watches {
             cleared: BTreeSet::new(),
             requests: Vec::new(),
             dirty: Vec::new(),
+            ended: 0,
             marked: false,
             released: false,
             afresh: false,
