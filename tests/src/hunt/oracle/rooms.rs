@@ -79,6 +79,7 @@ impl Oracle<'_> {
             Some(session) => session.enter(room, heard && session.certain_from <= now),
             None => self.old_one_moved(conn, user, room),
         }
+        self.derive(user);
         self.shifted = true;
         self.raise_alarm(now);
     }
@@ -99,6 +100,7 @@ impl Oracle<'_> {
             Some(session) => session.exit(room, heard && session.certain_from <= now),
             None => self.old_one_moved(conn, user, room),
         }
+        self.derive(user);
     }
 
     /// While not every node knows that another connection has taken the place of this one, what it says
@@ -323,7 +325,7 @@ impl Oracle<'_> {
                 None => least <= limit,
                 Some(count) => {
                     let gone = |it: (&usize, &State)| self.seen_in(conn, room, *it.0).has(*it.1);
-                    let about = (told_as(least)..=told_as(most)).contains(&count);
+                    let about = (told_as(least, &told)..=told_as(most, &told)).contains(&count);
                     most > limit && about && told.iter().all(gone)
                 }
             };
@@ -443,7 +445,7 @@ impl Oracle<'_> {
 }
 
 /// About so many, to two digits, and no fewer than are in the sample.
-fn told_as(count: u32) -> u32 {
+fn told_as(count: u32, sample: &BTreeMap<usize, State>) -> u32 {
     let step = 10_u32.max(10_u32.pow((count.max(1).ilog10()).saturating_sub(1)));
-    ((count + step / 2) / step * step).max(count.min(SAMPLE as u32))
+    ((count + step / 2) / step * step).max(sample.len() as u32)
 }
