@@ -243,13 +243,14 @@ impl Oracle<'_> {
         let before = self.users[user].session(hello.session).map(|session| {
             let known = heard && session.is_certain(now, cluster);
             let stays = session.hands_on(known && cluster.is_settled(session.node));
-            (session.flags(now, cluster), known, session.conn, stays)
+            (session.flags(now, cluster), known, session.conn, stays, session.node != node)
         });
-        let (carried, known, old, stays) = before.unwrap_or_else(|| {
+        let displaces = !heard && before.as_ref().is_some_and(|it| it.4);
+        let (carried, known, old, stays, _) = before.unwrap_or_else(|| {
             let blurred = !self.cluster.is_settled(node);
             let user = &self.users[user];
             let found = if blurred { user.former_stays(hello.session, node) } else { Vec::new() };
-            (Flags::ACTIVE, true, None, found)
+            (Flags::ACTIVE, true, None, found, false)
         });
         let told = match said {
             Some(flags) => flags,
@@ -280,6 +281,7 @@ impl Oracle<'_> {
             stays,
             awaited: false,
             certain_from: if heard { now } else { u64::MAX },
+            displaces,
             knows_mode: false,
             orphan: false,
             maybe_over: false,
@@ -330,6 +332,9 @@ impl Oracle<'_> {
         } else {
             session.leaving = Leaving::Gone(now, session.flags(now, cluster));
             session.knows_mode = false;
+            // Whether its goodbye is for the earlier one too, of which the others know, no rule says.
+            let displaces = session.displaces;
+            self.users[user].murky |= displaces;
         }
         self.users[user].forget_session();
         self.derive(user);

@@ -34,6 +34,10 @@ pub(super) struct Presence {
 }
 
 impl Stay {
+    pub(super) fn is_sure(&self) -> bool {
+        self.sure == Sure::Yes && !self.left
+    }
+
     /// One that may be, and may not.
     pub(super) fn unsure(room: usize) -> Self {
         Self { room, sure: Sure::Never, left: false, here: false }
