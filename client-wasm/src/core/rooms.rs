@@ -75,11 +75,12 @@ impl Rooms {
         let first = view.joined == 0;
         if first {
             self.last += 1;
-            let number = if on(Fault::RoomNumberReused) { at as u32 + 1 } else { self.last };
             let before = self.owed.len();
             self.owed.retain(|it| **it != *id);
-            let said = open || self.owed.len() < before;
-            *view = RoomView { id: id.into(), number, said, ..RoomView::default() };
+            // All else is as it was made, or as `leave` left it.
+            view.id = id.into();
+            view.number = if on(Fault::RoomNumberReused) { at as u32 + 1 } else { self.last };
+            view.said = open || self.owed.len() < before;
         }
         view.joined += 1;
         (Room(at as u32), first.then_some(view.number))

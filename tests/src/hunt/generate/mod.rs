@@ -203,6 +203,8 @@ impl Draft {
         let name = self.watchers[watcher].name.to_owned();
         match self.rng.below(8) {
             0..=3 => self.watch(watcher),
+            // Without a connection there is nothing to end and nothing to leave unread.
+            _ if self.watchers[watcher].lost => {}
             4 if !self.watchers[watcher].watched.is_empty() => {
                 let many = self.watchers[watcher].watched.len();
                 let user = self.watchers[watcher].watched.remove(self.rng.below(many));
@@ -222,11 +224,12 @@ impl Draft {
         }
     }
 
-    /// The watcher watches those of some users that it does not watch yet.
+    /// The watcher watches those of some users that it does not watch yet, or now and then all of them.
     fn watch(&mut self, watcher: usize) {
         let mut users = self.some_users();
+        let again = self.rng.one_in(8);
         let row = &mut self.watchers[watcher];
-        users.retain(|it| !row.watched.contains(it));
+        users.retain(|it| again || !row.watched.contains(it));
         if users.is_empty() {
             return;
         }
@@ -238,6 +241,7 @@ impl Draft {
         let mut token_until = None;
         if self.watchers[watcher].lost {
             self.watchers[watcher].lost = false;
+            self.watchers[watcher].stalled = false;
             self.watchers[watcher].node = self.some_node();
             token_until = self.rng.one_in(8).then(|| self.now + 500 * self.rng.below(80) as u64);
         }

@@ -19,7 +19,7 @@ impl Draft {
             conn,
             node: self.named(node),
             passive,
-            idle: self.rng.one_in(5),
+            idle: self.rng.one_in(5).then_some(true),
             beats: !self.rng.one_in(6),
             fails: self.rng.one_in(30),
         };

@@ -31,8 +31,23 @@ impl Oracle<'_> {
                 && now < session.may_end(cluster)
             {
                 session.awaited = true;
+                self.conns[conn].awaits = Some((user, hello.session.into()));
                 self.derive(user);
             }
+        }
+    }
+
+    pub(super) fn end_waits(&mut self, conn: usize) {
+        let now = self.now;
+        self.conns[conn].waiting.push_back(now);
+        self.conns[conn].end_waits = true;
+        // Who said hello and left before that was read was never there.
+        let Some((user, name)) = self.conns[conn].awaits.take() else { return };
+        let others = self.conns.iter().filter_map(|it| it.awaits.as_ref());
+        let still = others.filter(|it| (it.0, &*it.1) == (user, &*name)).count() > 0;
+        if let Some(session) = self.users[user].session(&name) {
+            session.awaited &= still;
+            self.derive(user);
         }
     }
 
@@ -194,7 +209,8 @@ impl Oracle<'_> {
         self.serial += 1;
         let serial = self.serial;
         let row = &mut self.conns[conn];
-        row.watches.retain(|it| it.number != number);
+        // Of a number, and of a user, the latest watch counts.
+        row.watches.retain(|it| it.number != number && it.user != user);
         row.watches.push(Watch {
             serial,
             number,
@@ -243,14 +259,13 @@ impl Oracle<'_> {
         let before = self.users[user].session(hello.session).map(|session| {
             let known = heard && session.is_certain(now, cluster);
             let stays = session.hands_on(known && cluster.is_settled(session.node));
-            (session.flags(now, cluster), known, session.conn, stays, session.node != node)
+            (session.flags(now, cluster), known, session.conn, stays)
         });
-        let displaces = !heard && before.as_ref().is_some_and(|it| it.4);
-        let (carried, known, old, stays, _) = before.unwrap_or_else(|| {
+        let (carried, known, old, stays) = before.unwrap_or_else(|| {
             let blurred = !self.cluster.is_settled(node);
             let user = &self.users[user];
             let found = if blurred { user.former_stays(hello.session, node) } else { Vec::new() };
-            (Flags::ACTIVE, true, None, found, false)
+            (Flags::ACTIVE, true, None, found)
         });
         let told = match said {
             Some(flags) => flags,
@@ -281,7 +296,6 @@ impl Oracle<'_> {
             stays,
             awaited: false,
             certain_from: if heard { now } else { u64::MAX },
-            displaces,
             knows_mode: false,
             orphan: false,
             maybe_over: false,
@@ -332,9 +346,6 @@ impl Oracle<'_> {
         } else {
             session.leaving = Leaving::Gone(now, session.flags(now, cluster));
             session.knows_mode = false;
-            // Whether its goodbye is for the earlier one too, of which the others know, no rule says.
-            let displaces = session.displaces;
-            self.users[user].murky |= displaces;
         }
         self.users[user].forget_session();
         self.derive(user);

@@ -59,8 +59,6 @@ pub struct Oracle<'a> {
     conns: Vec<Conn>,
     devices: Vec<Device>,
     serial: u64,
-    /// Watchers that read nothing.
-    stalled: Vec<String>,
     /// Connections that are to be closed.
     to_close: Vec<Due>,
     /// By user: the changes that applications were told of.
@@ -121,7 +119,6 @@ impl<'a> Oracle<'a> {
             conns: Vec::new(),
             devices: Vec::new(),
             serial: 0,
-            stalled: Vec::new(),
             to_close: Vec::new(),
             turned: Vec::new(),
             drained: None,
@@ -241,10 +238,7 @@ impl<'a> Oracle<'a> {
             Edge::Dialled { conn } => self.dialled(world, conn),
             Edge::FrameWaits { conn, bytes } => self.frame_waits(conn, edges.bytes(bytes)),
             Edge::PongWaits { conn } => self.pong_waits(conn),
-            Edge::EndWaits { conn } => {
-                self.conns[conn].waiting.push_back(now);
-                self.conns[conn].end_waits = true;
-            }
+            Edge::EndWaits { conn } => self.end_waits(conn),
             Edge::Frame { conn, bytes } => self.frame(conn, edges.bytes(bytes)),
             Edge::Pong { conn } => self.pong(conn),
             Edge::Taken { .. } | Edge::RoomTold { .. } => {}
@@ -283,9 +277,8 @@ impl<'a> Oracle<'a> {
             Owner::Raw(name) | Owner::Viewer(name) => (None, name.clone()),
         };
         debug_assert_eq!(conn, self.conns.len());
-        let stalled = matches!(row.owner(), Owner::Viewer(_)) && self.stalled.contains(&name);
         let node = row.node();
-        self.conns.push(Conn { node, device, name, stalled, open: true, ..Conn::default() });
+        self.conns.push(Conn { node, device, name, open: true, ..Conn::default() });
         if let Some(device) = device {
             let device = &mut self.devices[device];
             device.conn = Some(conn);

@@ -433,7 +433,7 @@ impl Oracle<'_> {
         let vague = |seat: &Seat| {
             self.users.iter().any(|it| {
                 let (here, public) = (it.presence(seat.room, None), it.public());
-                here.may != here.must || !(public.is_absent() || !public.has(State::Offline))
+                here.may != here.must || (!public.is_absent() && public.has(State::Offline))
             })
         };
         if seats.iter().any(|it| vague(it.1)) {

@@ -52,8 +52,6 @@ pub(super) struct Session {
     pub(super) awaited: bool,
     /// Before this not every node knows of it.
     pub(super) certain_from: u64,
-    /// It took the place of an earlier connect at another node, of which not every node knows.
-    pub(super) displaces: bool,
     /// Its node knows the mode that a store has lost.
     pub(super) knows_mode: bool,
     /// Its node is gone.
@@ -230,6 +228,5 @@ impl Session {
         self.vague = Flags::NONE;
         self.certain_from = self.certain_from.min(now);
         self.stays_are_told();
-        self.displaces = false;
     }
 }

@@ -7,6 +7,8 @@
 
 mod transmit;
 
+pub(crate) use self::transmit::rounded;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -24,7 +26,7 @@ use crate::core::slab::Id;
 const EVERY: Span = Span::from_millis(1_000);
 
 /// Members in a sample.
-const SAMPLE: usize = 8;
+pub(crate) const SAMPLE: usize = 8;
 
 /// A room into which somebody on this node looks.
 #[derive(Debug)]
@@ -284,11 +286,7 @@ impl Watches {
         row.paused = false;
         row.dirty = true;
         for watch in row.watches.values() {
-            // Marks were passed over meanwhile.
-            if let Some(row) = self.watches.get_mut(*watch) {
-                row.marked = true;
-            }
-            enlist(&mut self.viewers, &mut self.marked, viewer, *watch);
+            mark(&mut self.watches, &mut self.viewers, &mut self.marked, *watch);
         }
         self.mark_viewer(viewer);
         work

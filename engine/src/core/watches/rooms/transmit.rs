@@ -32,6 +32,15 @@ impl Watches {
         }
     }
 
+    /// Nothing is told of these now.
+    fn pass_over(&mut self, marks: &[Id]) {
+        for &watch in marks {
+            if let Some(row) = self.watches.get_mut(watch) {
+                row.marked = false;
+            }
+        }
+    }
+
     fn transmit_seat(
         &mut self,
         now: Time,
@@ -40,7 +49,10 @@ impl Watches {
         released: bool,
         emit: &mut dyn FnMut(&ServerFrame<'_>),
     ) {
-        let Some(seat) = self.rooms.seats.get(id).filter(|it| !it.paused) else { return };
+        let Some(seat) = self.rooms.seats.get(id) else { return };
+        if seat.paused {
+            return self.pass_over(&marks);
+        }
         let Some(roster) = self.rooms.rows.get(seat.room).and_then(|it| it.roster.as_ref()) else {
             return;
         };
@@ -60,11 +72,7 @@ impl Watches {
             return;
         }
         if !whole && sees_crowd && !seat.dirty {
-            for &watch in &marks {
-                if let Some(row) = self.watches.get_mut(watch) {
-                    row.marked = false;
-                }
-            }
+            self.pass_over(&marks);
             if !marks.is_empty() {
                 self.crowd_changes(now, id);
             }
@@ -172,7 +180,7 @@ fn look(scene: &Scene<'_>, watches: &mut Slab<Watch>, id: Id) -> (State, State) 
 }
 
 /// About so many, to two digits: one who comes or goes does not show.
-fn rounded(count: usize) -> u32 {
+pub(crate) fn rounded(count: usize) -> u32 {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     let mut step = 10;
     while count / step >= 100 {
