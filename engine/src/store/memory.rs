@@ -438,14 +438,6 @@ impl MemoryStore {
         if register.lingers_for.is_some() {
             self.directory.linger(session);
         }
-        if before.is_some_and(|it| it.claim.node == node) {
-            // Its node has had it all the time. A room left under a claim that was lost on the way here is left.
-            for room in self.directory.rooms_of(session).to_vec() {
-                if !register.rooms.contains(&room) {
-                    self.directory.leave(session, &room);
-                }
-            }
-        }
         for room in &register.rooms {
             self.directory.join(session, room);
         }

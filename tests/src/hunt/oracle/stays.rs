@@ -35,7 +35,7 @@ pub(super) struct Presence {
 
 impl Stay {
     pub(super) fn is_sure(&self) -> bool {
-        self.sure == Sure::Yes && !self.left
+        self.sure == Sure::Yes && !self.left && self.here
     }
 
     /// One that may be, and may not.
