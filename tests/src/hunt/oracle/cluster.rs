@@ -260,10 +260,4 @@ impl Cluster {
     pub(super) fn silence_before(&self) -> u64 {
         self.periods.beat + 1_000 + self.periods.sweep
     }
-
-    /// How much later than its lease says it may end: of a session that its node covered it is known only that it was heard within a beat
-    /// before the node's last sign of life, or within the second after it.
-    pub(super) fn later(&self) -> u64 {
-        if self.thin { 1_000 } else { 0 }
-    }
 }

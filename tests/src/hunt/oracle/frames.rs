@@ -265,8 +265,12 @@ impl Oracle<'_> {
             let stays = session.hands_on(known && cluster.is_settled(session.node));
             (session.flags(now, cluster), known, session.conn, stays)
         });
-        let (carried, known, old, stays) =
-            before.unwrap_or((Flags::ACTIVE, true, None, Vec::new()));
+        let (carried, known, old, stays) = before.unwrap_or_else(|| {
+            let blurred = !self.cluster.is_settled(node);
+            let user = &self.users[user];
+            let found = if blurred { user.former_stays(hello.session, node) } else { Vec::new() };
+            (Flags::ACTIVE, true, None, found)
+        });
         let told = match said {
             Some(flags) => flags,
             None if known => carried,

@@ -111,13 +111,16 @@ impl Session {
     /// By when it must have ended.
     pub(super) fn must_end(&self, cluster: &Cluster) -> u64 {
         let periods = &cluster.periods;
-        let of_node = self.orphan || !cluster.is_settled(self.node);
-        let lease = self.heard.read + periods.ttl + if of_node { cluster.later() } else { 0 };
+        // Of one that its node covered, the others know when the node showed itself last: within a second.
+        let blind = cluster.thin && (self.orphan || !cluster.is_settled(self.node));
+        let lease = self.heard.read + periods.ttl + if blind { BATCH } else { 0 };
         let swept = |due| cluster.swept(due, self.node);
         let ends = match self.leaving {
             // Its node has taken the word with it, or keeps it: the lease is all that is left to the
             // others (rule 10).
-            Leaving::Lingers(..) | Leaving::Gone(..) if !self.told_leaving && of_node => {
+            Leaving::Lingers(..) | Leaving::Gone(..)
+                if !self.told_leaving && (self.orphan || !cluster.is_settled(self.node)) =>
+            {
                 swept(lease + periods.expiry_grace)
             }
             // It may have been over when its node, having stood still, read that it leaves.
