@@ -182,6 +182,8 @@ fn server() -> greendot_engine::server::Builder {
         burst: 1_000_000,
         polls_per_second: 1_000_000,
         poll_burst: 1_000_000,
+        names_per_second: 1_000_000,
+        name_burst: 1_000_000,
         ..Limits::default()
     };
     let settings = Settings {
