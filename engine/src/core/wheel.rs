@@ -72,8 +72,9 @@ impl<T> Wheel<T> {
             }
             self.now += 1;
             let bucket = &mut self.buckets[(self.now % BUCKETS as u64) as usize];
-            if !bucket.is_empty() {
-                // The room that these took goes with them: else each bucket would keep some in the end.
+            if !bucket.is_empty() || self.due.capacity() > 64 {
+                // The room that an earlier tick took is given back: if it went to the bucket, every
+                // bucket would come to hold some.
                 self.due = std::mem::take(bucket);
             }
         }
@@ -86,6 +87,20 @@ mod tests {
     use proptest::{collection, prop_assert, prop_assert_eq, proptest};
 
     use super::*;
+
+    #[test]
+    fn room_does_not_grow_with_time() {
+        let mut wheel = Wheel::new();
+        (0..100).for_each(|it| _ = wheel.arm(1 + it % 10, it));
+        for tick in 1..3_000 {
+            while let Some((_, it)) = wheel.pop(tick) {
+                wheel.arm(tick + 30, it);
+            }
+            let room =
+                wheel.due.capacity() + wheel.buckets.iter().map(Vec::capacity).sum::<usize>();
+            assert!(room <= 300, "{room} at {tick}");
+        }
+    }
 
     /// What the owner of a wheel does next.
     #[derive(Clone, Debug)]

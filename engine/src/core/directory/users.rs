@@ -263,6 +263,13 @@ impl Directory {
         self.take_out(session, heard).map_or(Change::default(), |user| self.settle(user))
     }
 
+    /// A session of the user, of which nothing was known here, was heard at `at`; true if last seen moves by it, which
+    /// stands still while the user is hidden.
+    pub fn hear(&mut self, user: &str, at: Time) -> (UserId, bool) {
+        let id = self.people.intern(user);
+        (id, self.people.mode(id).0 != Mode::Invisible && self.people.hear(id, at))
+    }
+
     /// Sessions of one user end together: one change, however many they are.
     pub fn end_all(&mut self, user: UserId, sessions: &[(SessionId, Time)]) -> Change {
         for &(session, heard) in sessions {
@@ -280,7 +287,7 @@ impl Directory {
             if self.people.mode(user).0 != Mode::Invisible {
                 self.people.hear(user, heard);
             }
-            for room in &extra.rooms {
+            for room in extra.rooms.iter().filter(|_| !on(Fault::RoomKept)) {
                 self.rooms.exit(room, self.occupant(user));
             }
         }

@@ -8,6 +8,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use foldhash::quality::FixedState;
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Epoch, Time};
 
 use super::output::{Answer, Mark};
@@ -222,6 +223,9 @@ impl Node {
         if viewer == user {
             return Sight::OWN;
         }
+        if on(Fault::BlockIgnoredInReads) {
+            return Sight::PUBLIC;
+        }
         let allowed = if hides { Fineness::Nothing } else { self.allowed(now, viewer, user) };
         Sight::PUBLIC.allowed(allowed).through(outlook.bars.get(user))
     }
@@ -271,7 +275,10 @@ impl Node {
         let mark = Mark::of(self.epoch(), &users);
         let full = match &look.since {
             Some(since) if since.is_of(&mark) => {
-                let changed = since.changed(&mark);
+                let mut changed = since.changed(&mark);
+                if on(Fault::PollSaysNothing) {
+                    changed.fill(false);
+                }
                 let mut at = 0;
                 users.retain(|_| {
                     at += 1;

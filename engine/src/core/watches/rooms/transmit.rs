@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Member, ServerFrame, State, Time};
 
 use super::super::sight::Scene;
@@ -93,7 +94,7 @@ impl Watches {
             (visible > self.rooms.limit || stays).then_some(visible)
         };
         let number = seat.number;
-        if let Some(count) = crowd {
+        if let Some(count) = crowd.filter(|_| !on(Fault::RoomNeverCrowded)) {
             let count = rounded(count);
             let mut sample: Vec<Seen> = Vec::new();
             for name in &roster.members {
@@ -130,6 +131,7 @@ impl Watches {
             return emit(&ServerFrame::Room { number, members: rows(&members) });
         }
         let mut members: BTreeMap<Arc<str>, State> = BTreeMap::new();
+        let mut left = seat.left.clone();
         for watch in marks {
             let Some(row) = self.watches.get(watch).filter(|it| it.pause.is_none()) else {
                 continue;
@@ -138,18 +140,17 @@ impl Watches {
                 continue;
             };
             let (before, state) = look(&scene, &mut self.watches, watch);
-            let changed = before != state && (is_present(before) || is_present(state));
             // Who left and is there again has not left.
-            if changed || (is_present(state) && seat.left.contains(&name)) {
+            let before = left.remove(&name).unwrap_or(before);
+            if before != state && (is_present(before) || is_present(state)) {
                 let state = if is_present(state) { state } else { State::Offline };
                 members.insert(name, state);
             }
         }
         let Some(seat) = self.rooms.seats.get_mut(id) else { return };
         seat.dirty = false;
-        for name in std::mem::take(&mut seat.left) {
-            members.entry(name).or_insert(State::Offline);
-        }
+        seat.left.clear();
+        members.extend(left.into_keys().map(|name| (name, State::Offline)));
         if !members.is_empty() {
             let members: Vec<Seen> = members.into_iter().collect();
             emit(&ServerFrame::RoomEvents { number, members: rows(&members) });
