@@ -58,7 +58,7 @@ pub(super) async fn run(
     drop(unauthenticated);
     match admitted {
         Ok(Admitted { seat, first }) => {
-            socket.line.keep_quiet(shared.clock.now() + shared.driver.tick());
+            socket.line.keep_quiet(shared.clock.now() + shared.driver.pause());
             let mut connection = Connection {
                 shared: &shared,
                 socket: &mut socket,
@@ -190,7 +190,7 @@ impl Connection<'_> {
     fn take(&mut self, incoming: Incoming) -> Option<Leaving> {
         let now = self.shared.clock.now();
         // Beats too: how soon one is answered would tell what the server is busy with.
-        self.socket.line.keep_quiet(now + self.shared.driver.tick());
+        self.socket.line.keep_quiet(now + self.shared.driver.pause());
         if incoming.weight().is_some_and(|it| !self.bucket.take(now, it)) {
             return self.hang_up(CloseCode::TooFast);
         }

@@ -189,7 +189,7 @@ fn server() -> greendot_engine::server::Builder {
     let settings = Settings {
         beat: Span::from_secs(60),
         ttl: Span::from_secs(200),
-        tick: Span::from_millis(2),
+        tick: Span::from_millis(4),
         ..quick()
     };
     builder().settings(settings).limits(limits)
