@@ -1,18 +1,19 @@
 //! `cargo xtask size`: the bytes of what a page loads.
 //!
 //! A page loads the wasm module and, minified inside its own bundle, the package's JavaScript. esbuild plays the page's
-//! bundler; a framework that the page has anyway is left out. What may be loaded is limited, by [`LIMITS`].
+//! bundler; a framework that the page has anyway is left out. What may be loaded is limited (see `limits`). What peers weigh is bundled the same way from the
+//! pages in `npm/bench/peers`: the smallest sensible ones that connect, are present and hear who else is.
 
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::run::npm_bin;
 use crate::table::{self, grouped};
-use crate::{npm, paths, wire};
+use crate::{limits, npm, paths, wire};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
@@ -20,43 +21,21 @@ pub(crate) struct Args {
     #[arg(long)]
     wire: bool,
 
+    /// Leave the peers out, which are installed for it
+    #[arg(long)]
+    no_peers: bool,
+
     /// Write the figures to this file, too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
 
-/// What is measured: pages that import these entries, as package.json exports them. A framework's page makes its client
+/// What is measured: pages that import these entries, as package.json exports them. A React page makes its client
 /// with the first.
-const PAGES: &[(&str, &[&str])] = &[
-    ("greendot", &["."]),
-    ("greendot/react", &[".", "./react"]),
-    ("greendot/vue", &[".", "./vue"]),
-    ("greendot/svelte", &[".", "./svelte"]),
-    ("greendot/element", &[".", "./element"]),
-];
+const PAGES: &[(&str, &[&str])] = &[("greendot", &["."]), ("greendot/react", &[".", "./react"])];
 
-/// What pages may load, in bytes of `gzip -9`, which every server can send. Whoever raises one says here why.
-const LIMITS: &[Limit] = &[
-    // What npm/README.md promises. What few pages use goes into a part of its own (`LATER`) rather than over it.
-    Limit { entry: "greendot", most: 20_000, wasm: 12_085, script: 7_873 },
-    // Beside the first entry: a binding holds nothing but what its framework wants otherwise.
-    Limit { entry: "greendot/react", most: 1_000, wasm: 0, script: 646 },
-    Limit { entry: "greendot/vue", most: 1_000, wasm: 0, script: 649 },
-    Limit { entry: "greendot/svelte", most: 1_000, wasm: 0, script: 509 },
-    // With the styles of its dot.
-    Limit { entry: "greendot/element", most: 2_000, wasm: 0, script: 1_569 },
-];
-
-/// What a page may load of an entry: all of it for the first, for the others what they add to that.
-struct Limit {
-    entry: &'static str,
-    most: usize,
-    /// What it was when the limit was set, so that it can be said what has grown.
-    wasm: usize,
-    script: usize,
-}
-
-/// Parts of the package that a page loads when it comes to that, if ever.
+/// Parts of the package that a page loads when it comes to that: when it asks for the log of frames or a user's own
+/// sessions, or where no socket opens.
 const LATER: [&str; 3] = ["debug", "own", "poll"];
 
 /// One loaded thing, before and after compression.
@@ -79,44 +58,68 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return wire::run(args.json.as_deref());
     }
     let pages = measure()?;
-    println!("\n{}\ngreendot/…: a framework's page, which imports greendot, too", table(&pages));
-    for part in LATER {
-        let file = paths::npm().join(format!("dist/{part}.js"));
-        let small = paths::scratch().join(format!("size/{part}.min.js"));
-        let size = Size::of(&minified(&file, &small)?)?;
-        println!("{part}.js, when it comes to that: {} bytes (gzip)", grouped(size.gzip));
+    println!("\n{}\ngreendot/react: a React page, which imports greendot, too", table(&pages));
+    let entries = entries()?;
+    println!("\n{}", list("an entry by itself", &entries));
+    if !args.no_peers {
+        println!("\n{}", list("a peer's page", &peers()?));
     }
     if let Some(file) = &args.json {
         let text = serde_json::to_string_pretty(&json(&pages))? + "\n";
         fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    let over = over(&pages, LIMITS);
-    if over.is_empty() { Ok(()) } else { bail!("a page loads too much: {}", over.join("; ")) }
+    let mut weighed: Vec<(&str, usize)> =
+        entries.iter().map(|(name, size)| (name.as_str(), size.gzip)).collect();
+    for (part, size) in pages.iter().flat_map(Page::parts) {
+        let name = match part {
+            "wasm" => limits::WASM,
+            "js" => limits::SCRIPT,
+            _ => limits::PAGE,
+        };
+        // The first page is the one that is promised; the others are that and an entry.
+        if !weighed.iter().any(|it| it.0 == name) {
+            weighed.push((name, size.gzip));
+        }
+    }
+    limits::hold(&weighed)
 }
 
-/// What is over its limit, in words, with what has grown.
-fn over(pages: &[Page], limits: &[Limit]) -> Vec<String> {
-    let Some(base) = pages.first() else { return Vec::new() };
-    let told = |limit: &Limit| {
-        let page = pages.iter().find(|it| it.entry == limit.entry)?;
-        let (mut wasm, mut script) = (page.wasm.gzip, page.script.gzip);
-        if page.entry != base.entry {
-            (wasm, script) = (0, script.saturating_sub(base.script.gzip));
-        }
-        let (all, most) = (wasm + script, limit.most);
-        let grown = [("the wasm file", wasm, limit.wasm), ("the script", script, limit.script)]
-            .into_iter()
-            .filter(|(_, now, was)| now > was)
-            .map(|(what, now, was)| format!("{what} by {} to {}", grouped(now - was), grouped(now)))
-            .collect::<Vec<_>>()
-            .join(", ");
-        (all > most).then(|| {
-            let entry = limit.entry;
-            let (all, most) = (grouped(all), grouped(most));
-            format!("{entry} has {all} bytes (gzip), the limit is {most}; grown have {grown}")
-        })
+/// Every entry of the package, without what it shares with a page that has it anyway.
+fn entries() -> Result<Vec<(String, Size)>> {
+    let package = npm::package_json()?;
+    let exports = package["exports"].as_object().context("npm/package.json exports nothing")?;
+    let scripts = exports.keys().filter(|name| resolve(&exports[*name]).is_some_and(is_script));
+    scripts.map(|name| Ok((name.clone(), Size::of(&bundled(&[name.as_str()])?)?))).collect()
+}
+
+fn is_script(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|it| it == "js")
+}
+
+/// The pages in `npm/bench/peers`.
+fn peers() -> Result<Vec<(String, Size)>> {
+    crate::run::npm("ci --prefix bench --ignore-scripts --no-progress").run()?;
+    let folder = paths::npm().join("bench/peers");
+    let mut files: Vec<_> =
+        fs::read_dir(&folder)?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
+    files.sort();
+    let named = |file: &PathBuf| {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, Size::of(&minified(file, &[])?)?))
     };
-    limits.iter().filter_map(told).collect()
+    files.iter().map(named).collect()
+}
+
+fn list(head: &str, sizes: &[(String, Size)]) -> String {
+    let row = |(name, size): &(String, Size)| {
+        [name.clone(), grouped(size.raw), grouped(size.gzip), grouped(size.brotli)]
+    };
+    table::render([head, "raw", "gzip -9", "brotli 11"], &sizes.iter().map(row).collect::<Vec<_>>())
+}
+
+/// As the test command does: nothing is installed for it.
+pub(crate) fn own() -> Result<()> {
+    run(&Args { no_peers: true, ..Args::default() })
 }
 
 /// Builds the package and measures it.
@@ -130,35 +133,35 @@ fn measure() -> Result<Vec<Page>> {
 /// A page's script that uses all of these entries, minified.
 fn bundled(exports: &[&str]) -> Result<Vec<u8>> {
     let package = npm::package_json()?;
+    let folder = paths::scratch().join("size");
+    fs::create_dir_all(&folder)?;
     let mut imports = String::new();
     for export in exports {
         let entry = resolve(&package["exports"][export])
             .with_context(|| format!("npm/package.json exports no {export:?} for browsers"))?;
         imports += &format!("export * from {};\n", json!(paths::npm().join(entry)));
     }
-    let name = exports.last().unwrap_or(&".").trim_start_matches("./").replace('.', "core");
-    let folder = paths::scratch().join("size");
-    fs::create_dir_all(&folder)?;
-    let page = folder.join(format!("page-{name}.js"));
+    let page = folder.join(format!("page{}.js", exports.join("+").replace(['.', '/'], "-")));
     fs::write(&page, imports)?;
-    minified(&page, &page.with_extension("min.js"))
+    let peers = package["peerDependencies"].as_object();
+    let own = LATER.map(|part| format!("*/{part}.js"));
+    // A framework that the page has.
+    let frameworks =
+        peers.into_iter().flatten().flat_map(|it| [it.0.clone(), format!("{}/*", it.0)]);
+    minified(&page, &own.into_iter().chain(frameworks).collect::<Vec<_>>())
 }
 
-/// A script and what it imports, as a page's bundler would make it small.
-fn minified(script: &Path, into: &Path) -> Result<Vec<u8>> {
-    let mut esbuild =
+/// A page's script with all that it imports but for these.
+fn minified(page: &Path, external: &[String]) -> Result<Vec<u8>> {
+    let name = page.file_stem().unwrap_or_default().to_string_lossy();
+    let bundle = paths::scratch().join("size").join(format!("{name}.min.js"));
+    let esbuild =
         npm_bin("esbuild", "--bundle --minify --format=esm --target=es2022 --log-level=warning")
-            .arg(script)
-            .arg(format!("--outfile={}", into.display()));
-    for part in LATER {
-        esbuild = esbuild.arg(format!("--external:*/{part}.js"));
-    }
-    for peer in npm::package_json()?["peerDependencies"].as_object().into_iter().flatten() {
-        esbuild =
-            esbuild.arg(format!("--external:{}", peer.0)).arg(format!("--external:{}/*", peer.0));
-    }
-    esbuild.quiet().run()?;
-    fs::read(into).with_context(|| format!("esbuild left no {}", into.display()))
+            .arg(page)
+            .arg("--define:process.env.NODE_ENV=\"production\"")
+            .arg(format!("--outfile={}", bundle.display()));
+    external.iter().fold(esbuild, |it, name| it.arg(format!("--external:{name}"))).quiet().run()?;
+    fs::read(&bundle).with_context(|| format!("esbuild left no {}", bundle.display()))
 }
 
 /// The file that a browser's bundler takes for an export.
@@ -235,30 +238,6 @@ mod tests {
         assert_eq!(json(&pages)["greendot"]["total"]["gzip"], 6_000);
         let total = table(&pages).lines().last().map(str::to_string);
         assert_eq!(total.as_deref(), Some("greendot total  12,000    6,000      3,000"));
-    }
-
-    #[test]
-    fn what_is_over_its_limit_is_named_with_what_has_grown() {
-        let size = |gzip| Size { raw: gzip, gzip, brotli: gzip };
-        let page = |entry, script| Page { entry, wasm: size(600), script: size(script) };
-        let limits = [
-            Limit { entry: "greendot", most: 1_000, wasm: 600, script: 390 },
-            Limit { entry: "greendot/react", most: 100, wasm: 0, script: 90 },
-        ];
-        assert_eq!(over(&[page("greendot", 400), page("greendot/react", 500)], &limits), [""; 0]);
-        assert_eq!(
-            over(&[page("greendot", 401), page("greendot/react", 502)], &limits),
-            [
-                "greendot has 1,001 bytes (gzip), the limit is 1,000; grown have the script by 11 to 401",
-                "greendot/react has 101 bytes (gzip), the limit is 100; grown have the script by 11 to 101",
-            ]
-        );
-    }
-
-    #[test]
-    fn every_page_has_a_limit() {
-        let limited: Vec<_> = LIMITS.iter().map(|it| it.entry).collect();
-        assert_eq!(limited, PAGES.iter().map(|it| it.0).collect::<Vec<_>>());
     }
 
     #[test]
