@@ -99,6 +99,9 @@ impl Oracle<'_> {
             return self.watching(conn, said, frame);
         };
         session.hear(when, heard);
+        if session.leaving == Leaving::No {
+            session.speaks(when, cluster);
+        }
         // A store that has lost the session takes its word once it is registered again.
         let taken = heard && session.certain_from <= now;
         if session.leaving != Leaving::No {
@@ -107,6 +110,7 @@ impl Oracle<'_> {
             session.told = frozen;
             session.leaving = Leaving::No;
             session.looked_for = now;
+            session.spoke = when;
         }
         match frame {
             ClientFrame::Beat(Beat { input_age_secs: Some(secs), .. }) => {
@@ -264,6 +268,7 @@ impl Oracle<'_> {
             known: when.arrived,
             known_before: (when.arrived, now),
             told,
+            spoke: when,
             found_idle: false,
             vague: if heard { Flags::NONE } else { Flags::EITHER },
             input: age.map(|age| now.saturating_sub(age)),
