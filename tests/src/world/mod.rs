@@ -3,6 +3,7 @@
 //! Nothing sleeps. At each moment arrivals go first, then the script's steps, then the devices'
 //! timers, then the nodes': a frame that arrives at a deadline counts before the sweep does.
 
+mod app;
 mod conn;
 mod device;
 mod edges;
@@ -108,6 +109,7 @@ pub struct World<'a> {
     viewers: BTreeMap<String, Viewer>,
     devices: Vec<Device>,
     sdk: page::SdkServer,
+    app: app::App,
     log: Log,
     trace: Trace,
     edges: Option<Edges>,
@@ -139,6 +141,7 @@ impl<'a> World<'a> {
             viewers: BTreeMap::new(),
             devices: Vec::new(),
             sdk: page::SdkServer::default(),
+            app: app::App::default(),
             log: Log::default(),
             trace: Trace::new(traced),
             edges: None,

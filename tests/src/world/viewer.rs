@@ -9,7 +9,7 @@ use greendot_protocol::{Beat, ClientFrame, Hello, ServerFrame, State, WatchItem}
 
 use super::conn::{Down, Up};
 use super::log::{Asked, ViewerEvent, ViewerSnapshot};
-use super::node::token;
+use super::node::{Waiting, token};
 use super::trace::server_words;
 use super::{ARRIVAL, Edge, Owner, Task, World};
 use crate::file::Verb;
@@ -155,11 +155,11 @@ impl World<'_> {
                 let snapshot = ViewerSnapshot { at, entries };
                 self.log.snapshots.entry(name.to_owned()).or_default().push(snapshot);
             }
-            ServerFrame::Events { entries, .. } => {
+            ServerFrame::Events { epoch, entries } => {
                 for entry in entries {
                     let Some(user) = viewer.numbers.get(&entry.number).cloned() else { continue };
                     let (state, version) = (entry.state, entry.version.0);
-                    let event = ViewerEvent { at, conn, user, state, version };
+                    let event = ViewerEvent { at, conn, user, state, version, epoch };
                     self.log.events.entry(name.to_owned()).or_default().push(event);
                 }
             }
@@ -170,20 +170,13 @@ impl World<'_> {
     /// One read of the ask of this step, and the next one later if it is repeated.
     pub(super) fn ask_again(&mut self, step: usize, left: u64) {
         let scenario = self.scenario;
-        let Verb::Ask { watcher, users, since, every, .. } = &scenario.steps[step].verb else {
-            return;
-        };
+        let Verb::Ask { watcher, since, every, .. } = &scenario.steps[step].verb else { return };
         let node = self.node_of_viewer(watcher);
         self.order += 1;
         let ask = self.order;
         self.asks.insert(ask, step);
         let since = since.as_ref().and_then(|it| self.marks.get(it).cloned());
-        let now = self.engine_now();
-        let users: Vec<&str> = users.iter().map(String::as_str).collect();
-        if let Some(engine) = self.nodes[node].engine.as_mut() {
-            engine.ask(now, ask, watcher, &users, since);
-        }
-        self.pump(node);
+        self.read(node, ask, since);
         if left > 1 {
             let at = self.now + every;
             self.at(at, super::STEP, Task::Ask { step, left: left - 1 });
@@ -201,9 +194,31 @@ impl World<'_> {
         self.order += 1;
         let ask = self.order;
         self.asks.insert(ask, step);
+        self.read(node, ask, None);
+    }
+
+    /// An ask or a list reaches a node, which may stand still.
+    fn read(&mut self, node: usize, ask: u64, since: Option<Mark>) {
+        if self.nodes[node].paused {
+            self.nodes[node].backlog.push(Waiting::Read(ask, since));
+        } else {
+            self.take_read(node, ask, since);
+        }
+    }
+
+    pub(super) fn take_read(&mut self, node: usize, ask: u64, since: Option<Mark>) {
+        let scenario = self.scenario;
+        let Some(&step) = self.asks.get(&ask) else { return };
         let now = self.engine_now();
         if let Some(engine) = self.nodes[node].engine.as_mut() {
-            engine.list(now, ask, watcher);
+            match &scenario.steps[step].verb {
+                Verb::Ask { watcher, users, .. } => {
+                    let users: Vec<&str> = users.iter().map(String::as_str).collect();
+                    engine.ask(now, ask, watcher, &users, since);
+                }
+                Verb::List { watcher, .. } => engine.list(now, ask, watcher),
+                _ => {}
+            }
         }
         self.pump(node);
     }

@@ -220,6 +220,9 @@ impl Oracle<'_> {
         let unsure_by = (!heard).then_some(conn);
         self.conns[conn].session = hello.session.to_owned();
         self.conns[conn].passive = hello.passive;
+        if self.app.turned_away.contains(&user) {
+            return;
+        }
         if self.users[user].revoked {
             if self.cluster.shares {
                 // Known once the store is asked.
@@ -265,10 +268,10 @@ impl Oracle<'_> {
             conn: Some(conn),
             connected: now,
             heard: when,
+            spoke: when,
             known: when.arrived,
             known_before: (when.arrived, now),
             told,
-            spoke: when,
             found_idle: false,
             vague: if heard { Flags::NONE } else { Flags::EITHER },
             input: age.map(|age| now.saturating_sub(age)),
