@@ -22,6 +22,7 @@ impl Scenario {
                     .into(),
             });
         }
+        self.check_life()?;
         let cast = Cast::of(self);
         for step in &self.steps {
             let wrong = |text| FileError { line: step.line, text };

@@ -258,6 +258,24 @@ pub enum Expect {
 }
 
 impl Expect {
+    /// When the time ends that its `between` names, if it names one, in ms.
+    pub(super) fn window_end(&self) -> Option<u64> {
+        let between = match self {
+            Self::EventsInAll { between, .. }
+            | Self::Outbox { between, .. }
+            | Self::Callbacks { between, .. }
+            | Self::Dials { between, .. }
+            | Self::Silence { between, .. }
+            | Self::Beats { between, .. }
+            | Self::Sent { between, .. }
+            | Self::Lease { between, .. }
+            | Self::Writes { between, .. }
+            | Self::RosterFrames { between, .. } => between,
+            _ => return None,
+        };
+        Some(between.to).filter(|it| *it != Window::ALL.to)
+    }
+
     /// The moments at which it is to be looked at while the run lasts, in ms.
     pub(crate) fn moments(&self, until: u64) -> Vec<u64> {
         match self {

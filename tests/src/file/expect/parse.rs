@@ -76,7 +76,7 @@ impl Expect {
                 match fields.take("events_in_all") {
                     Some(json) => Self::EventsInAll {
                         watcher,
-                        count: count(&json, "events_in_all")?,
+                        count: exact_or_at_most(&json, "events_in_all")?,
                         between: between(fields)?,
                     },
                     None => Self::Events {
@@ -123,9 +123,7 @@ impl Expect {
                 fields.flag(head)?;
                 Self::Empty { at: fields.need_time("at")? }
             }
-            "published" => {
-                Self::Published { user: fields.need_text(head)?, count: need_count(fields)? }
-            }
+            "published" => Self::Published { user: fields.need_text(head)?, count: exact(fields)? },
             "outbox" => Self::Outbox {
                 who: fields.need_text(head)?,
                 at_most: fields.need_whole("at_most")?,
@@ -175,7 +173,7 @@ impl Expect {
             "callbacks" => Self::Callbacks {
                 client: fields.client(head)?,
                 part: fields.text("part")?,
-                count: need_count(fields)?,
+                count: exact(fields)?,
                 between: between(fields)?,
             },
             "link" => Self::Link {
@@ -220,7 +218,7 @@ impl Expect {
             },
             "beats" => Self::Beats {
                 client: fields.client(head)?,
-                count: need_count(fields)?,
+                count: exact_or_range(fields)?,
                 between: between(fields)?,
             },
             "sent" => Self::Sent {
@@ -228,7 +226,7 @@ impl Expect {
                 frame: fields
                     .need_choice("frame", &super::super::step_frames::FRAMES.map(|it| (it, it)))?
                     .to_owned(),
-                count: need_count(fields)?,
+                count: exact(fields)?,
                 between: between(fields)?,
             },
             "lease" => Self::Lease {
@@ -238,7 +236,7 @@ impl Expect {
             },
             "writes" => Self::Writes {
                 user: fields.need_text(head)?,
-                count: need_count(fields)?,
+                count: exact(fields)?,
                 between: between(fields)?,
             },
             "answered" => Self::Answered {
@@ -277,7 +275,7 @@ impl Expect {
                     Some(json) => Self::RosterFrames {
                         conn,
                         room,
-                        count: count(&json, "frames")?,
+                        count: exact_or_at_most(&json, "frames")?,
                         between: between(fields)?,
                     },
                     None => Self::Roster {
@@ -304,6 +302,7 @@ impl Expect {
                 let json = fields.need("refused_start")?;
                 let mut inner = Fields::of(&json, "`refused_start`")?;
                 settings.periods(&mut inner)?;
+                settings.audience(&mut inner)?;
                 inner.finish()?;
                 Self::RefusedStart { settings, names: fields.need_names("names")? }
             }
