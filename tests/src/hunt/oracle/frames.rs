@@ -68,6 +68,7 @@ impl Oracle<'_> {
         // Whether a pong counts while the page has said that it goes away is left open.
         if session.leaving == Leaving::No {
             session.hear(when, heard);
+            session.answers(when, &self.cluster);
         }
         session.heard.read = when.read;
         if !session.passive {

@@ -215,6 +215,13 @@ impl Session {
         self.spoke = when;
     }
 
+    /// A pong. One that comes soon after a frame answers a ping of before it: its connection is not silent yet.
+    pub(super) fn answers(&mut self, when: When, cluster: &Cluster) {
+        if when.read < self.spoke.read + cluster.periods.silence() {
+            self.spoke.read = when.read;
+        }
+    }
+
     /// A frame or pong of its newest generation; `known` if every node hears of it.
     pub(super) fn hear(&mut self, when: When, known: bool) {
         self.heard.arrived = self.heard.arrived.max(when.arrived);
