@@ -541,8 +541,9 @@ impl MemoryStore {
         }
         // It was there, whatever was known of it here.
         // A revoked account's connects are refused, and what they said is of nobody.
-        let revoked = self.directory.is_revoked(&name.user);
-        if !it.passive && !(revoked && self.past.was_revoked_by(&name.user, connected)) {
+        let refused = self.directory.is_revoked(&name.user)
+            && self.past.was_revoked_by(&name.user, connected);
+        if !it.passive && !refused {
             let (user, later) = self.directory.hear(&name.user, heard);
             if later && !self.directory.record(user).public.is_present() {
                 // No change that anybody is told of: it counts from the next look on.

@@ -3,6 +3,7 @@
 //! Nothing sleeps. At each moment arrivals go first, then the script's steps, then the devices'
 //! timers, then the nodes': a frame that arrives at a deadline counts before the sweep does.
 
+mod app;
 mod conn;
 mod device;
 mod edges;
@@ -118,6 +119,7 @@ pub struct World<'a> {
     devices: Vec<Device>,
     sdk: page::SdkServer,
     wanted: Wanted<'a>,
+    app: app::App,
     log: Log,
     trace: Trace,
     edges: Option<Edges>,
@@ -182,6 +184,7 @@ impl<'a> World<'a> {
             devices: Vec::new(),
             sdk: page::SdkServer::default(),
             wanted,
+            app: app::App::default(),
             log: Log::default(),
             trace: Trace::new(traced),
             edges: None,

@@ -45,6 +45,8 @@ pub(super) const SILENT: u32 = 1 << 5;
 pub(super) const LINGERS: u32 = 1 << 6;
 /// The driver has been asked to read what waits on the connection.
 pub(super) const READING: u32 = 1 << 7;
+/// Pinged since its last frame: whatever answers pings, the page itself says nothing.
+pub(super) const MUTE: u32 = 1 << 9;
 /// Its device has an `idle_after` of its own.
 pub(super) const OWN_IDLE_AFTER: u32 = 1 << 8;
 /// The lowest of the bits that say what waits for the connection: see [`super::Waiting`].
@@ -94,7 +96,7 @@ impl Lease {
             return self.until.time();
         }
         let expires = self.heard.time() + periods.ttl;
-        expires.min(self.ping_at(periods)).min(self.idle_at()).min(self.silent_at(periods))
+        expires.min(self.ping_at(periods)).min(self.idle_at(periods)).min(self.silent_at(periods))
     }
 
     pub(super) fn due(&self, now: Time, periods: &Periods) -> Option<Due> {
@@ -104,7 +106,7 @@ impl Lease {
         if now >= self.heard.time() + periods.ttl {
             return Some(Due::Expired);
         }
-        if self.has_idled(now) {
+        if self.has_idled(now, periods) {
             return Some(Due::Idle);
         }
         if now >= self.silent_at(periods) {
@@ -115,6 +117,7 @@ impl Lease {
 
     /// The connection is pinged: not again before it has been silent for as long once more.
     pub(super) fn pinged(&mut self, now: Time, periods: &Periods) {
+        self.set(MUTE, true);
         let silent = now.since(self.heard.time()).as_millis();
         let pings = silent / periods.ping_after.as_millis().max(1);
         self.pings = u8::try_from(pings).unwrap_or(u8::MAX);
@@ -126,12 +129,21 @@ impl Lease {
     }
 
     /// Whether it has become idle, and nobody has noticed yet.
-    pub(super) fn has_idled(&self, now: Time) -> bool {
-        now >= self.idle_at()
+    pub(super) fn has_idled(&self, now: Time, periods: &Periods) -> bool {
+        now >= self.idle_at(periods)
     }
 
-    fn idle_at(&self) -> Time {
-        if self.idle() == Idle::No { self.until.time() } else { Time::MAX }
+    /// A page that beats says itself when it is idle, and what its last beat told is old by up to a beat: only of one that
+    /// has fallen silent, as a frozen page does, is that age all there is to go by.
+    fn idle_at(&self, periods: &Periods) -> Time {
+        if self.idle() != Idle::No {
+            return Time::MAX;
+        }
+        let until = self.until.time();
+        if self.is(MUTE) {
+            return until;
+        }
+        until.max(self.heard.time() + periods.ping_after)
     }
 
     fn silent_at(&self, periods: &Periods) -> Time {

@@ -16,7 +16,7 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use self::lease::{
-    ARMED, CONNECTED, LINGERS, LIVE, Lease, NOBODY, OWN_IDLE_AFTER, READING, SILENT,
+    ARMED, CONNECTED, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, READING, SILENT,
 };
 pub(crate) use self::waiting::Waiting;
 use super::moment::Moment;
@@ -263,16 +263,22 @@ impl Leases {
     /// A pong has arrived on an open connection: it says nothing to one that lingers.
     pub(crate) fn pong(&mut self, now: Time, conn: ConnId) -> Touch {
         match self.row(conn) {
-            Some(row) if !row.is(LINGERS) => self.touch(now, conn),
+            Some(row) if !row.is(LINGERS) => self.renew(now, conn, 0),
             _ => Touch::Nobody,
         }
     }
 
     /// A frame has arrived on an open connection.
     pub(crate) fn touch(&mut self, now: Time, conn: ConnId) -> Touch {
+        self.renew(now, conn, MUTE)
+    }
+
+    /// A sign of life, after which some flags no longer hold.
+    fn renew(&mut self, now: Time, conn: ConnId, over: u32) -> Touch {
         let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else {
             return Touch::Nobody;
         };
+        row.set(over, false);
         let before = std::mem::replace(&mut row.heard, Moment::at(now));
         row.pings = 0;
         if row.flags & (SILENT | LINGERS) == 0 {
@@ -371,7 +377,7 @@ impl Leases {
 
     /// Whether the person has not touched the device for long enough, and nobody has noticed yet.
     pub(crate) fn has_idled(&self, now: Time, conn: ConnId) -> bool {
-        self.row(conn).is_some_and(|it| it.has_idled(now))
+        self.row(conn).is_some_and(|it| it.has_idled(now, &self.periods))
     }
 
     /// Makes sure that the lease comes up in time. Called whenever something may be due sooner than before.

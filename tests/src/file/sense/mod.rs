@@ -24,6 +24,7 @@ impl Scenario {
                     .into(),
             });
         }
+        self.check_life()?;
         let cast = Cast::of(self);
         if let Some((index, text)) = self.wrong_step(&cast) {
             return Err(FileError { line: self.steps[index].line, text });
