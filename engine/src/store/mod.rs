@@ -7,10 +7,12 @@
 //! claim has no effect.
 //!
 //! [`MemoryStore`] is the store in memory: the twin that tests and simulations play, and the
-//! measure of what any other store must do.
+//! measure of what any other store must do. Another is Redis, under the feature `redis`.
 
 mod memory;
 mod messages;
+#[cfg(feature = "redis")]
+pub mod redis;
 
 pub use memory::{Counts as MemoryCounts, Journal, MemoryStore};
 pub use messages::{

@@ -19,6 +19,10 @@ struct Args {
     /// Print every step, frame and change with its time.
     #[arg(long)]
     trace: bool,
+    /// Have the nodes share the Redis at this URL, and hold it to the store in memory: `kind` engine
+    /// only.
+    #[arg(long, value_name = "URL")]
+    redis: Option<String>,
     /// Scenario files (JSON, format 1).
     #[arg(required = true)]
     files: Vec<String>,
@@ -37,6 +41,12 @@ enum Outcome {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(url) = &args.redis
+        && let Err(error) = greendot_tests::world::use_redis(url.clone())
+    {
+        println!("ERROR {error}");
+        return ExitCode::from(2);
+    }
     let (mut passed, mut failed, mut unreadable) = (0, 0, 0);
     for path in &args.files {
         match run(path, &args) {
