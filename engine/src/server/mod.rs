@@ -54,8 +54,12 @@ pub use crate::core::{
 };
 pub use greendot_protocol::{Mode, Span, State};
 
+#[cfg(feature = "redis")]
+pub use crate::store::redis::RedisStore;
 pub use audience::{Audience, Contacts, ContactsExcept, Nobody, Pair, RoomMembers};
 pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token, WithHeaders};
+#[cfg(feature = "redis")]
+pub use builder::OpenError;
 pub use builder::{BuildError, Builder};
 #[cfg(feature = "jwt")]
 pub use jwt::{JwtAuth, KeysError};

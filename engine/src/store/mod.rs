@@ -22,6 +22,15 @@ pub use messages::{
 
 use greendot_protocol::Time;
 
+/// What a store that answers later says to a node, in this order.
+#[derive(Clone, Debug)]
+pub enum FromStore {
+    /// The answer to the request of this number.
+    Reply(u64, Box<Reply>),
+    /// The notice of this number.
+    Notice(u64, Notice),
+}
+
 /// A shared store, as the rules see it: one request at a time, each whole or not at all.
 pub trait Store {
     /// Carries out a request of a node. `now` is the store's own clock.

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use greendot_engine::core::directory::Roster;
 use greendot_engine::store::redis::PlayedRedis;
-use greendot_engine::store::{HeldBy, NodeId, Notice, OutlookReport, Reply, Report, Request, Store};
+use greendot_engine::store::{
+    HeldBy, NodeId, Notice, OutlookReport, Reply, Report, Request, Store,
+};
 use greendot_protocol::{Epoch, Time};
 
 use crate::file::FileSettings;
@@ -61,18 +63,28 @@ pub(super) fn ask(store: &mut impl Store, now: Time, node: NodeId, request: &Req
 /// # Panics
 ///
 /// If the two say something else.
-pub(super) fn compare(request: &Request, limit: usize, twin: &Said, played: &Said) {
-    let (one, other) = (told(request, limit, twin), told(request, limit, played));
-    assert!(
-        one == other,
-        "to {request:?}\nthe twin says  {one:#?}\nand Redis says {other:#?}"
-    );
+pub(super) fn compare(
+    request: &Request,
+    limit: usize,
+    heeds: &dyn Fn(NodeId) -> bool,
+    twin: &Said,
+    played: &Said,
+) {
+    let one = told(request, limit, heeds, twin);
+    let other = told(request, limit, heeds, played);
+    assert!(one == other, "to {request:?}\nthe twin says  {one:#?}\nand Redis says {other:#?}");
 }
 
 /// What counts of what was said: not the numbers, which only have to rise, nor the order where none
 /// is promised.
-fn told(request: &Request, limit: usize, (reply, notices): &Said) -> Vec<String> {
-    let mut all = vec![format!("warming {:?} held {:?}", reply.warming, without_number(reply.held))];
+fn told(
+    request: &Request,
+    limit: usize,
+    heeds: &dyn Fn(NodeId) -> bool,
+    (reply, notices): &Said,
+) -> Vec<String> {
+    let mut all =
+        vec![format!("warming {:?} held {:?}", reply.warming, without_number(reply.held))];
     let mut reports = of_all(&reply.reports);
     if let Request::List { at_most, .. } = request
         && reports.len() >= *at_most
@@ -85,14 +97,14 @@ fn told(request: &Request, limit: usize, (reply, notices): &Said) -> Vec<String>
         Request::Read { users, .. } => Some(users),
         _ => None,
     };
-    for it in &reply.outlooks {
+    all.extend(sorted(reply.outlooks.iter().map(|it| {
         let mut it = OutlookReport { number: 0, ..it.clone() };
         it.bars.retain(|bar| asked.is_none_or(|users| users.contains(&bar.user)));
-        all.push(format!("{it:?}"));
-    }
+        format!("{it:?}")
+    })));
     all.extend(sorted(reply.rooms.iter().map(|it| roster(it, limit))));
     all.extend(of_all(&reply.turned).into_iter().map(|it| format!("turned {it}")));
-    let notices = notices.iter().filter(|it| it.2 != Notice::Nothing);
+    let notices = notices.iter().filter(|it| it.2 != Notice::Nothing && heeds(it.0));
     all.extend(sorted(notices.map(|it| format!("{:?} {}", it.0, notice(&it.2, limit)))));
     all
 }
@@ -129,7 +141,9 @@ fn roster(roster: &Roster, limit: usize) -> String {
 fn notice(notice: &Notice, limit: usize) -> String {
     let epoch = Epoch(0);
     match notice.clone() {
-        Notice::Changed { at, report, .. } => format!("{:?}", Notice::Changed { epoch, at, report }),
+        Notice::Changed { at, report, .. } => {
+            format!("{:?}", Notice::Changed { epoch, at, report })
+        }
         Notice::Outlook { at, outlook, .. } => {
             // Of a viewer that hides, only its own partition knows.
             let outlook = OutlookReport { number: 0, hides: false, ..outlook };

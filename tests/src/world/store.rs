@@ -85,8 +85,17 @@ impl World<'_> {
         let mut said = played::ask(&mut store.twin, now, id, request);
         if let Some(redis) = store.played.as_mut() {
             let limit = self.scenario.settings.engine.room_limit;
+            let nodes = &self.nodes;
+            // When one that has been silent for long is forgotten, each store may choose.
+            let heeds = |it: NodeId| {
+                nodes.get((it.0 / 1_000) as usize).is_some_and(|node| {
+                    node.incarnation == it.0 % 1_000
+                        && node.engine.is_some()
+                        && !(node.cut || node.paused)
+                })
+            };
             let by_twin = std::mem::replace(&mut said, played::ask(redis, now, id, request));
-            played::compare(request, limit, &by_twin, &said);
+            played::compare(request, limit, &heeds, &by_twin, &said);
             // Both are asked on with what this says; generations only have to rise.
             said.0.held = by_twin.0.held;
         }

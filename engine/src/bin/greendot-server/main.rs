@@ -1,4 +1,4 @@
-//! The ready server: presence at `/presence`, one process, in memory.
+//! The ready server: presence at `/presence`, alone in memory, or with others by a shared Redis.
 
 mod options;
 
@@ -53,11 +53,12 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
         Some(auth) => Presence::builder(auth),
         None => Presence::builder(DevAuth),
     };
-    let presence = builder
-        .settings(settings)
-        .limits(options.limits())
-        .allow_origins(&options.allow_origin)
-        .build()?;
+    let mut builder =
+        builder.settings(settings).limits(options.limits()).allow_origins(&options.allow_origin);
+    if let Some(store) = options.store() {
+        builder = builder.redis(store);
+    }
+    let presence = builder.open().await?;
     if options.dev {
         warn!(
             "--dev: any client is whoever it says it is, no token is checked. For your own \

@@ -31,11 +31,15 @@ local KEEP = math.max(2 * ttl, 300000)
 local meta = redis.call('HMGET', tag, 'epoch', 'warm', 'again', 'spared', 'untold')
 local epoch, warm, again, spared = meta[1], tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonumber(meta[4] or 0)
 local untold = meta[5]
-if not epoch then
+local is_new = not epoch
+if is_new then
   -- Whatever it held is lost, or nothing has ever been there.
   epoch = string.format('%d', (time[1] * 1000003 + time[2]) % 4294967296)
   warm = now + tonumber(ARGV[8])
   redis.call('HSET', tag, 'epoch', epoch, 'warm', warm, 'generation', now)
+  -- The others have to notice before anybody is swept.
+  again = now
+  redis.call('HSET', tag, 'again', now)
 end
 
 local function put(words, ...)

@@ -50,7 +50,7 @@ for i = 1, #flat, 2 do
       changed_nodes[id] = true
     end
   end
-  if row[SWEPT] and row[ASKED] + KEEP <= now then
+  if row[SWEPT] and row[ASKED] + 2 * ttl <= now then
     -- A run of a node that asks no more and holds nothing any more.
     nodes[id], changed_nodes[id] = false, nil
     redis.call('HDEL', tag .. ':nodes', id)

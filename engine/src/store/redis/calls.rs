@@ -36,14 +36,12 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// `fresh`: nothing was there before, should a partition be found empty.
     pub(super) fn new(
         keys: Keys,
         scripts: Arc<Scripts>,
         node: NodeId,
         settings: &Settings,
         thin: bool,
-        fresh: bool,
     ) -> Self {
         let millis = |span: Span| span.as_millis().to_string();
         let common = [
@@ -54,23 +52,29 @@ impl Calls {
             millis(settings.beat + settings.sweep),
             u8::from(thin).to_string(),
             settings.room_limit.to_string(),
-            millis(if fresh { Span::ZERO } else { settings.warmup() }),
+            millis(settings.warmup()),
         ];
         Self { keys, scripts, common, node: node.0, words: 0 }
     }
 
-    /// From now on a partition that is found empty has lost what it held.
-    pub(super) fn expect_loss(&mut self, settings: &Settings) {
-        self.common[7] = settings.warmup().as_millis().to_string();
+    /// Where a partition tells this node.
+    pub(super) fn channel(&self, partition: usize) -> String {
+        self.keys.channel(partition, self.node)
     }
 
-    pub(super) fn node(&self) -> u64 {
-        self.node
+    pub(super) fn scripts(&self) -> &Scripts {
+        &self.scripts
     }
 
     fn call(&self, partition: usize, name: Name) -> Call {
         let mut command = Cmd::new();
-        command.arg("EVALSHA").arg(self.scripts.hash(name)).arg(1).arg(self.keys.tag(partition));
+        command.arg("EVALSHA").arg(self.scripts.hash(name));
+        self.fill(partition, command)
+    }
+
+    /// What every script is told.
+    fn fill(&self, partition: usize, mut command: Cmd) -> Call {
+        command.arg(1).arg(self.keys.tag(partition));
         for it in &self.common {
             command.arg(it);
         }
@@ -109,9 +113,13 @@ impl Calls {
         (0..self.keys.count()).flat_map(of).map(|(it, names)| call(it, names)).collect()
     }
 
-    /// The node reaches the server of this partition, which is in this run.
-    pub(super) fn open(&self, partition: usize, run: &str) -> Call {
-        self.call(partition, Name::Open).with(&[run])
+    /// The node reaches the server of this partition. What is missing yet is the last argument: the
+    /// server's run. The script goes along, as nothing is loaded before it has been run. `fresh`:
+    /// nothing was there before, should the partition be found empty.
+    pub(super) fn open(&self, partition: usize, fresh: bool) -> Call {
+        let mut command = Cmd::new();
+        command.arg("EVAL").arg(self.scripts.text(Name::Open));
+        self.fill(partition, command).with(&[if fresh { "1" } else { "0" }])
     }
 
     pub(super) fn sweep(&self, partition: usize) -> Call {

@@ -169,13 +169,18 @@ impl Composer {
             let due = now + *lasts;
             share.due = Some(share.due.map_or(due, |it| it.min(due)));
         }
-        self.forget(request);
         let at = parts.iter().map(|it| it.1.at).max().unwrap_or_else(|| self.store_time(now));
         let mut reply = Reply {
             epoch: self.epoch(),
             at,
-            told: self.told + self.shares.iter().map(|it| it.said.saturating_sub(it.seen)).sum::<u64>(),
-            warming: self.shares.iter().map(|it| it.warm_until.since(now)).max().unwrap_or_default(),
+            told: self.told
+                + self.shares.iter().map(|it| it.said.saturating_sub(it.seen)).sum::<u64>(),
+            warming: self
+                .shares
+                .iter()
+                .map(|it| it.warm_until.since(now))
+                .max()
+                .unwrap_or_default(),
             held: HeldBy::Nobody,
             reports: Vec::new(),
             outlooks: Vec::new(),
@@ -192,7 +197,10 @@ impl Composer {
             reply.reports.extend(part.reports.into_iter().map(|it| aged(it, later)));
             reply.turned.extend(part.turned.into_iter().map(|it| aged(it, later)));
             for it in part.outlooks {
-                outlooks.entry(Arc::clone(&it.viewer)).or_default().insert(partition, (part.at, it));
+                outlooks
+                    .entry(Arc::clone(&it.viewer))
+                    .or_default()
+                    .insert(partition, (part.at, it));
             }
             for it in part.rosters {
                 rosters.entry(Arc::clone(&it.room)).or_default().insert(partition, it);
@@ -202,33 +210,54 @@ impl Composer {
             reply.reports.truncate(*at_most);
         }
         for (viewer, parts) in outlooks {
-            if matches!(request, Request::Look { .. }) {
-                let held = self.outlooks.entry(Arc::clone(&viewer)).or_default();
-                for (partition, part) in parts {
-                    take_newer(held, partition, part, |it| it.1.number);
+            let looks = matches!(request, Request::Look { .. });
+            let outlook = match self.outlooks.get_mut(&viewer).filter(|_| looks) {
+                Some(held) => {
+                    for (partition, part) in parts {
+                        take_newer(held, partition, part, |it| it.1.number);
+                    }
+                    self.outlook(at, &viewer, &self.outlooks[&viewer])
                 }
-                reply.outlooks.push(self.outlook(at, &viewer, &self.outlooks[&viewer]));
-            } else {
-                reply.outlooks.push(self.outlook(at, &viewer, &parts));
-            }
+                None => self.outlook(at, &viewer, &parts),
+            };
+            reply.outlooks.push(outlook);
         }
-        for (name, parts) in rosters {
-            let room = self.rooms.entry(Arc::clone(&name)).or_default();
-            for (partition, part) in parts {
-                take_newer(&mut room.parts, partition, part, |it| it.number);
+        for (name, mut parts) in rosters {
+            if let Some(room) = self.rooms.get_mut(&name) {
+                for (partition, part) in parts {
+                    take_newer(&mut room.parts, partition, part, |it| it.number);
+                }
+                parts = room.parts.clone();
             }
-            reply.rooms.push(roster(self.room_limit, &name, &room.parts));
+            reply.rooms.push(roster(self.room_limit, &name, &parts));
         }
         reply
     }
 
-    /// What the node does not look at any more.
-    fn forget(&mut self, request: &Request) {
+    /// Something is about to be asked. What is said of viewers and rooms is kept from now on, or
+    /// no more: a notice may overtake the answer, and be newer.
+    pub(super) fn begin(&mut self, request: &Request) {
         match request {
-            Request::LookAway { viewers } => {
-                self.outlooks.retain(|it, _| !viewers.contains(it));
+            Request::Look { viewers } => {
+                for it in viewers {
+                    self.outlooks.entry(Arc::clone(it)).or_default();
+                }
             }
-            Request::LookOut { rooms } => self.rooms.retain(|it, _| !rooms.contains(it)),
+            Request::LookAway { viewers } => {
+                for it in viewers {
+                    self.outlooks.remove(it);
+                }
+            }
+            Request::LookInto { rooms } => {
+                for it in rooms {
+                    self.rooms.entry(Arc::clone(it)).or_default();
+                }
+            }
+            Request::LookOut { rooms } => {
+                for it in rooms {
+                    self.rooms.remove(it);
+                }
+            }
             _ => {}
         }
     }

@@ -59,9 +59,13 @@ impl Keys {
         format!("{}:n:{node}", self.tags[partition])
     }
 
-    /// What the cluster has agreed upon: a hash.
+    /// What the nodes have agreed upon: a hash.
     pub(super) fn settings(&self) -> String {
         format!("{{{}}}:settings", self.prefix)
+    }
+
+    pub(super) fn settings_slot(&self) -> u16 {
+        slot(self.prefix.as_bytes())
     }
 }
 
@@ -91,9 +95,9 @@ fn slot(tag: &[u8]) -> u16 {
 
 /// FNV-1a: the same on every machine and in every version, as users must be found again.
 pub(super) fn fnv(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, &it| (hash ^ u64::from(it)).wrapping_mul(0x100_0000_01b3))
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &it| {
+        (hash ^ u64::from(it)).wrapping_mul(0x100_0000_01b3)
+    })
 }
 
 #[cfg(test)]

@@ -76,9 +76,6 @@ impl PlayedRedis {
     /// If Redis does not do what it is asked.
     pub fn wipe(&mut self) -> Result<(), OpenError> {
         self.fresh = false;
-        for (calls, _) in self.nodes.values_mut() {
-            calls.expect_loss(&self.settings);
-        }
         Ok(self.clear()?)
     }
 
@@ -117,15 +114,22 @@ impl PlayedRedis {
         let partitions = self.keys.count();
         if !self.nodes.contains_key(&node) {
             let (keys, scripts) = (self.keys.clone(), Arc::clone(&self.scripts));
-            let calls = Calls::new(keys, scripts, node, &self.settings, self.thin, self.fresh);
+            let calls = Calls::new(keys, scripts, node, &self.settings, self.thin);
             let mut composer = Composer::new(self.keys.clone(), self.settings.room_limit);
-            let opening: Vec<_> = (0..partitions).map(|it| calls.open(it, "played")).collect();
+            let mut opening: Vec<_> =
+                (0..partitions).map(|it| calls.open(it, self.fresh)).collect();
+            for it in &mut opening {
+                it.command.arg("played");
+            }
             for (partition, part) in self.run(now, &opening)? {
                 composer.opened(now, partition, &part);
             }
             self.nodes.insert(node, (calls, composer));
         }
-        let Some((calls, _)) = self.nodes.get_mut(&node) else { unreachable!("just put there") };
+        let Some((calls, composer)) = self.nodes.get_mut(&node) else {
+            unreachable!("just put there")
+        };
+        composer.begin(request);
         let calls = match request {
             Request::Sweep => (0..partitions).map(|it| calls.sweep(it)).collect(),
             _ => calls.of(request),
@@ -149,9 +153,9 @@ impl PlayedRedis {
             for pair in list.chunks_exact(2) {
                 let node = String::from_utf8_lossy(&pair[0]).parse().map_or(NodeId(0), NodeId);
                 let Some((_, composer)) = self.nodes.get_mut(&node) else { continue };
-                let notices = composer.hear(now, partition, &pair[1]).unwrap_or_else(|_| {
-                    panic!("a notice: {}", String::from_utf8_lossy(&pair[1]))
-                });
+                let notices = composer
+                    .hear(now, partition, &pair[1])
+                    .unwrap_or_else(|_| panic!("a notice: {}", String::from_utf8_lossy(&pair[1])));
                 self.notices.extend(notices.into_iter().map(|(number, it)| (node, number, it)));
             }
         }
@@ -160,6 +164,13 @@ impl PlayedRedis {
             self.notices.extend(untold.into_iter().map(|(number, it)| (*node, number, it)));
         }
         Ok(())
+    }
+}
+
+impl Drop for PlayedRedis {
+    fn drop(&mut self) {
+        // What is left does no harm but take room.
+        let _ = self.clear();
     }
 }
 

@@ -76,6 +76,10 @@ impl Scripts {
         self.scripts[name as usize].get_hash()
     }
 
+    pub(super) fn text(&self, name: Name) -> &str {
+        &self.texts[name as usize]
+    }
+
     /// The texts of all, to be loaded.
     pub(super) fn texts(&self) -> &[String] {
         &self.texts

@@ -64,7 +64,10 @@ impl<'a> Words<'a> {
     }
 
     /// So many things as the next word says, each read in the same way.
-    pub(super) fn several<T>(&mut self, mut read: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+    pub(super) fn several<T>(
+        &mut self,
+        mut read: impl FnMut(&mut Self) -> Read<T>,
+    ) -> Read<Vec<T>> {
         let count: usize = self.number()?;
         // A count is believed as far as there are words for it.
         let mut all = Vec::with_capacity(count.min(self.left.len()));
