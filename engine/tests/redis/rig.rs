@@ -1,14 +1,18 @@
 //! Redis servers of our own, and presence servers that share them.
 
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use greendot_engine::protocol::SUBPROTOCOL_BINARY;
 use greendot_engine::server::RedisStore;
+use tokio_tungstenite::connect_async;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-use crate::common::{self, Server, until};
+use crate::common::{self, Client, Heard, Server, until};
 
 /// A process of `redis-server`, killed in the end with all it wrote.
 pub(crate) struct Redis {
@@ -117,6 +121,53 @@ pub(crate) async fn share_with(
     Server::serve(presence).await
 }
 
+/// A process of `greendot-server`, killed in the end.
+pub(crate) struct Process {
+    child: Child,
+    url: String,
+}
+
+impl Process {
+    /// Starts one over a store, with the periods of the fault tests.
+    pub(crate) fn start(redis: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_greendot-server"))
+            .args(["--dev", "--listen", "127.0.0.1:0", "--redis", redis, "--log", "off"])
+            .args(["--beat", "0.5", "--ttl", "8", "--grace", "0.1", "--sweep", "0.02"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let mut line = String::new();
+        let out = child.stdout.take().expect("piped");
+        BufReader::new(out).read_line(&mut line).expect("it says where it listens");
+        let place = line.trim().rsplit('/').next().expect("an address").to_owned();
+        Self { child, url: format!("ws://{place}/presence") }
+    }
+
+    pub(crate) async fn connect(&self, user: &str, session: &str) -> Client {
+        let mut request = self.url.as_str().into_client_request().expect("a good address");
+        let protocol = SUBPROTOCOL_BINARY.parse().expect("a good header");
+        request.headers_mut().insert("sec-websocket-protocol", protocol);
+        let (socket, _) = connect_async(request).await.expect("connects");
+        let mut client = Client::over(socket);
+        client.hello(user, session).await;
+        assert!(matches!(client.hear().await, Heard::Welcome(_)));
+        client
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// Three masters that share all slots.
 pub(crate) struct Cluster {
     pub(crate) servers: Vec<Redis>,
@@ -175,8 +226,6 @@ impl Cluster {
 
     fn meet(&self, server: &Redis) {
         let first = &self.servers[0];
-        let bus: String = info(server, "cluster_port");
-        drop(bus);
         let mut connection = server.connection();
         let port: (String, String) = redis::cmd("CONFIG")
             .arg("GET")

@@ -13,7 +13,7 @@ local soonest = false
 for i = 1, #flat, 2 do
   local row = cmsgpack.unpack(flat[i + 1])
   nodes[flat[i]] = row
-  last = math.max(last, row[ASKED])
+  last = math.max(last, row[BEATEN])
   if flat[i] ~= me and not row[SWEPT] then
     local over = (row[RENEWED] ~= 0 and row[RENEWED] or row[ASKED]) + ttl - covers
     soonest = soonest and math.min(soonest, over) or over

@@ -9,7 +9,7 @@ local flat, last = redis.call('HGETALL', tag .. ':nodes'), 0
 for i = 1, #flat, 2 do
   local row = cmsgpack.unpack(flat[i + 1])
   nodes[flat[i]] = row
-  last = math.max(last, row[ASKED])
+  last = math.max(last, row[BEATEN])
 end
 
 -- Rooms too large to be told of at once.

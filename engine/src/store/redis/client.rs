@@ -59,6 +59,8 @@ pub(super) struct Client {
     under_way: VecDeque<UnderWay>,
     events: (mpsc::UnboundedSender<Event>, mpsc::UnboundedReceiver<Event>),
     out: mpsc::UnboundedSender<FromStore>,
+    /// Servers that are needed and out of reach.
+    down: Vec<Place>,
     /// When the map may be asked for again; none: it need not be.
     map_at: Option<Time>,
 }
@@ -85,6 +87,7 @@ impl Client {
             under_way: VecDeque::new(),
             events: mpsc::unbounded_channel(),
             out,
+            down: Vec::new(),
             map_at: None,
         };
         client.route(&map, fresh)?;
@@ -117,16 +120,20 @@ impl Client {
             let old = self.links.iter().position(|it| it.place == *place);
             links.push(match old.filter(|_| had == partitions) {
                 Some(old) => self.links[old].clone(),
-                None => Link::start(
-                    client_for(&self.info, place)?,
-                    place.clone(),
-                    &self.calls,
-                    partitions,
-                    fresh,
-                    self.events.0.clone(),
-                ),
+                None => {
+                    self.down.push(place.clone());
+                    Link::start(
+                        client_for(&self.info, place)?,
+                        place.clone(),
+                        &self.calls,
+                        partitions,
+                        fresh,
+                        self.events.0.clone(),
+                    )
+                }
             });
         }
+        self.down.retain(|it| links.iter().any(|link| link.place == *it));
         (self.links, self.routes) = (links, routes);
         Ok(())
     }
@@ -141,7 +148,7 @@ impl Client {
         let opened = async {
             while left > 0 {
                 let Some(event) = self.events.1.recv().await else { return };
-                if let Event::Opened(rows) = &event {
+                if let Event::Opened(_, rows) = &event {
                     left = left.saturating_sub(rows.len());
                 }
                 self.take(event);
@@ -214,13 +221,19 @@ impl Client {
         if matches!(request, Request::Sweep) {
             calls = self.due(now);
         }
+        // Without one of its servers the store is out of reach. A beat goes where it can: sessions are
+        // spared there.
+        let is_up = self.down.is_empty();
+        if !is_up && !matches!(request, Request::Beat { .. }) {
+            calls.clear();
+        }
         let count = calls.len();
         self.under_way.push_back(UnderWay {
             number,
             request,
             parts: vec![None; count],
             missing: count,
-            failed: false,
+            failed: !is_up,
         });
         for (place, call) in calls.into_iter().enumerate() {
             if !self.send((number, place), call) {
@@ -242,7 +255,8 @@ impl Client {
     fn take(&mut self, event: Event) {
         let now = self.clock.now();
         match event {
-            Event::Opened(rows) => {
+            Event::Opened(place, rows) => {
+                self.down.retain(|it| *it != place);
                 for (partition, row) in rows {
                     match Part::read(&row) {
                         Ok(part) => self.composer.opened(now, partition, &part),
@@ -267,7 +281,11 @@ impl Client {
                 }
                 Err(_) => tracing::error!("Redis published what no script publishes"),
             },
-            Event::Lost => {
+            Event::Lost(place) => {
+                let is_needed = self.links.iter().any(|it| it.place == place);
+                if is_needed && !self.down.contains(&place) {
+                    self.down.push(place);
+                }
                 if self.is_cluster {
                     self.map_at.get_or_insert(now);
                 }

@@ -38,7 +38,7 @@ pub(super) type Ticket = (u64, usize);
 #[derive(Debug)]
 pub(super) enum Event {
     /// The link is up: what its partitions answered when they were opened.
-    Opened(Vec<(usize, Vec<u8>)>),
+    Opened(Place, Vec<(usize, Vec<u8>)>),
     /// A call was answered, by this partition.
     Answered(Ticket, usize, Vec<u8>),
     /// A call was not carried out, or nobody knows.
@@ -46,7 +46,7 @@ pub(super) enum Event {
     /// Notices to this node, from a partition.
     Told(usize, Vec<u8>),
     /// A server is gone, or has not the partitions that it was taken to have.
-    Lost,
+    Lost(Place),
 }
 
 /// A server that can be asked.
@@ -119,7 +119,7 @@ impl Line {
                 Err(failed) => failed,
             };
             tracing::warn!(server = ?self.place, error = %failed, "Redis is out of reach");
-            if self.events.send(Event::Lost).is_err() {
+            if self.events.send(Event::Lost(self.place.clone())).is_err() {
                 return;
             }
             // Nothing waits for a server that does not answer.
@@ -189,7 +189,7 @@ impl Line {
                 other => return Err(OpenError::Answer(format!("{other:?}"))),
             }
         }
-        let _ = self.events.send(Event::Opened(opened));
+        let _ = self.events.send(Event::Opened(self.place.clone(), opened));
         Ok(connection)
     }
 
