@@ -22,6 +22,7 @@ mod npm;
 mod pack;
 mod paths;
 mod python;
+mod redis;
 mod run;
 mod simulator;
 mod size;
