@@ -1,22 +1,27 @@
 import { errorNameOf, LINKS, MODES, whyOf } from "./codes.js";
-import { type Engine, type EngineClass, type Host, PAGE, type PageEvent } from "./engine.js";
+import type { Engine, EngineClass, Host, PageEvent } from "./engine.js";
 import { GreendotError, isNotAllowed, wrapped } from "./errors.js";
 import { LinkStatus } from "./link.js";
 import { Listeners } from "./listeners.js";
+import { INSIDE, type Inside } from "./inside.js";
 import type { Load, WasmSource } from "./load.js";
 import type { Settings } from "./options.js";
 import type { Own } from "./own.js";
+import { warnOfStranger } from "./misuse.js";
 import { bindPage, pageNow } from "./page.js";
+import * as PAGE from "./page-events.js";
 import { Parts } from "./parts.js";
 import { randomWords } from "./random.js";
 import { Rooms } from "./rooms.js";
 import { Rows } from "./rows.js";
 import { claimSession, releaseSession, renewSession } from "./session.js";
+import { NO_SESSIONS } from "./sources.js";
+import { besideSocket } from "./url.js";
 import type { Link, Mode, OwnSession, Presence, Room, Stop, View } from "./types.js";
 
 /**
- * Clients that are not closed. The wasm side holds them weakly only, so that a closed one can be collected with all it
- * holds; an open one must not be, even if the app has lost it.
+ * Clients that are not closed. A timer holds nobody, so that a closed one can be collected with all it holds; an open one must
+ * not be, even if the app has lost it.
  */
 const open = new Set<Client>();
 
@@ -64,20 +69,15 @@ export class Client implements Presence {
   }
 
   watch(users: string | readonly string[], listener: (changes: readonly View[]) => void): Stop {
-    const list: unknown = typeof users === "string" ? [users] : users;
-    // From JavaScript anything can come, and would fail far from here.
-    if (!isNames(list) || typeof listener !== "function") {
-      const next = "Give names and a function: watch(names, changes => …).";
-      throw new GreendotError("bad_call", "it cannot be meant", "the call of watch", next);
-    }
-    return this.#parts.add(list, listener, false);
+    return this.#parts.add(namesOf(users, listener, "watch"), listener, false);
   }
 
-  subscribe(user: string, listener: () => void): Stop {
-    return this.#parts.add([user], () => listener(), true);
+  subscribe(users: string | readonly string[], listener: () => void): Stop {
+    return this.#parts.add(namesOf(users, listener, "subscribe"), () => listener(), true);
   }
 
   get(user: string): View {
+    if (DEV) warnOfStranger(user, () => this.#rows.isWatched(user));
     return this.#rows.get(user);
   }
 
@@ -159,6 +159,11 @@ export class Client implements Presence {
     this.#shut(engine => engine.signOut());
   }
 
+  /** For the devtools panel, which is a file of its own: hence no private name, and a symbol that both know. */
+  [INSIDE](): Inside {
+    return { rows: this.#rows, taps: this.#taps, socket: this.#socket };
+  }
+
   /** Does something with what few pages use, which is loaded then. */
   #withOwn(deed: (own: Own) => void): void {
     if (this.#load === undefined) return;
@@ -218,7 +223,7 @@ export class Client implements Presence {
   #attach(engineClass: EngineClass): void {
     const { nodes, idleAfterSecs, device } = this.#settings;
     const [seed = 0, seed2 = 0] = randomWords(2);
-    const engine = new engineClass(Client.#hostOf(this), this.#session ?? "", nodes.length, idleAfterSecs, seed, seed2);
+    const engine = new engineClass(this.#host(), this.#session ?? "", nodes.length, idleAfterSecs, seed, seed2);
     this.#engine = this.#rows.engine = engine;
     // All that goes into the hello comes before the dial: who is invisible is so from the first frame on.
     if (this.#modeChosen) engine.setMode(MODES.indexOf(this.#mode));
@@ -338,52 +343,35 @@ export class Client implements Presence {
     } else queueMicrotask(() => this.#errors.tell(error));
   }
 
-  /**
-   * What the wasm half calls. It keeps its host for as long as it lives: held weakly, the two halves do not keep each
-   * other alive.
-   */
-  static #hostOf(client: Client): Host {
-    const weak = new WeakRef(client);
-    const tell = (what: (client: Client) => void): void => {
-      const alive = weak.deref();
-      if (alive !== undefined) what(alive);
-    };
-    const { nodes } = client.#settings;
+  /** What the wasm half calls. */
+  #host(): Host {
+    const { nodes } = this.#settings;
     return {
-      needToken: dial => tell(it => void it.#token(dial)),
+      needToken: dial => void this.#token(dial),
       url: node => nodes[node] ?? "",
-      socket: (url, protocol) => {
-        let socket: WebSocket | undefined;
-        tell(it => (socket = it.#dial(url, protocol)));
-        return socket ?? new WebSocket(url, protocol);
-      },
-      // Without a closure of its own: this is called for every change.
-      changed: (part, row) => {
-        const alive = weak.deref();
-        if (alive !== undefined) alive.#parts.changed(part, row);
-      },
-      room: room => tell(it => it.#rooms.changed(room)),
-      link: (state, code, retryMs) => tell(it => it.#linkTold(linkOf(state, code, retryMs))),
-      stale: is => tell(it => it.#staleIs(is)),
-      mode: mode => tell(it => it.#modeIs(MODES[mode] ?? "auto")),
-      error: (code, about, text) => tell(it => it.#refused(code, about, text)),
+      socket: (url, protocol) => this.#dial(url, protocol),
+      changed: (part, row) => this.#parts.changed(part, row),
+      room: room => this.#rooms.changed(room),
+      link: (state, code, retryMs) => this.#linkTold(linkOf(state, code, retryMs)),
+      stale: is => this.#staleIs(is),
+      mode: mode => this.#modeIs(MODES[mode] ?? "auto"),
+      error: (code, about, text) => this.#refused(code, about, text),
       beacon: (node, ticket) => sendClosing(nodes[node] ?? "", ticket),
     };
   }
 }
 
-const NO_SESSIONS: readonly OwnSession[] = Object.freeze([]);
-
 /** Tells a node that this page goes, over a connection of its own. */
 function sendClosing(node: string, ticket: string): void {
-  const url = new URL(node);
-  url.protocol = url.protocol.replace("ws", "http");
-  url.pathname = url.pathname.replace(/\/*$/, "/closing");
-  globalThis.navigator?.sendBeacon?.(url, ticket);
+  globalThis.navigator?.sendBeacon?.(besideSocket(node, "closing"), ticket);
 }
 
-function isNames(list: unknown): list is readonly string[] {
-  return Array.isArray(list) && list.every(user => typeof user === "string");
+/** From JavaScript anything can come, and would fail far from here. */
+function namesOf(users: unknown, listener: unknown, call: string): readonly string[] {
+  const list: unknown = typeof users === "string" ? [users] : users;
+  if (Array.isArray(list) && list.every(user => typeof user === "string") && typeof listener === "function") return list;
+  const next = `Give names and a function: ${call}(names, changes => …).`;
+  throw new GreendotError("bad_call", "it cannot be meant", `the call of ${call}`, next);
 }
 
 /** Errors whose number is a row's. */

@@ -1,5 +1,5 @@
 import { STATES } from "./codes.js";
-import type { Engine } from "./engine.js";
+import type { Table } from "./engine.js";
 import { Listeners } from "./listeners.js";
 import type { Room, RoomMember, RoomView, Stop } from "./types.js";
 
@@ -9,7 +9,7 @@ class RoomHandle implements Room {
   readonly #rooms: Rooms;
   readonly #listeners = new Listeners<RoomView>();
   /** The wasm client's number for it, while it is joined there. */
-  #number: number | undefined;
+  number: number | undefined;
   #view: RoomView;
   /** What the listeners were told last. */
   #shown: RoomView;
@@ -25,7 +25,7 @@ class RoomHandle implements Room {
   get view(): RoomView {
     if (this.#dirty || this.#view.stale !== this.#rooms.stale) {
       this.#dirty = false;
-      this.#view = viewOf(this.id, this.#rooms.engine, this.#number, this.#rooms.stale, this.#view);
+      this.#view = viewOf(this.id, this.#rooms.engine, this.number, this.#rooms.stale, this.#view);
     }
     return this.#view;
   }
@@ -52,14 +52,13 @@ class RoomHandle implements Room {
   /** Joins, if anybody listens and the wasm client is there. */
   attach(): void {
     const { engine } = this.#rooms;
-    if (this.#listeners.empty || engine === undefined || this.#number !== undefined) return;
-    this.#number = engine.join(this.id);
-    this.#rooms.numbered(this.#number, this);
+    if (this.#listeners.empty || engine === undefined || this.number !== undefined) return;
+    this.number = engine.join(this.id);
     this.changed();
   }
 
   detach(): void {
-    this.#number = undefined;
+    this.number = undefined;
     this.changed();
   }
 
@@ -77,19 +76,18 @@ class RoomHandle implements Room {
   }
 
   #leave(): void {
-    const number = this.#number;
-    this.#number = undefined;
+    const number = this.number;
+    this.number = undefined;
     this.#dirty = true;
-    if (number !== undefined) this.#rooms.left(number);
+    if (number !== undefined) this.#rooms.engine?.leave(number);
   }
 }
 
 /** The rooms of a client. */
 export class Rooms {
-  engine: Engine | undefined;
+  engine: Table | undefined;
   stale = true;
   readonly #byId = new Map<string, RoomHandle>();
-  readonly #byNumber = new Map<number, RoomHandle>();
 
   /** The same object each time, so that it can be compared and kept. */
   get(id: string): Room {
@@ -101,56 +99,41 @@ export class Rooms {
     return room;
   }
 
-  attach(engine: Engine): void {
+  attach(engine: Table): void {
     this.engine = engine;
     for (const room of this.#byId.values()) room.attach();
   }
 
   detach(): void {
     this.engine = undefined;
-    this.#byNumber.clear();
     for (const room of this.#byId.values()) room.detach();
   }
 
   changed(number: number): void {
-    this.#byNumber.get(number)?.changed();
+    for (const room of this.#byId.values()) if (room.number === number) room.changed();
   }
 
   setStale(is: boolean): void {
     this.stale = is;
-    for (const room of this.#byNumber.values()) room.changed();
-  }
-
-  numbered(number: number, room: RoomHandle): void {
-    this.#byNumber.set(number, room);
-  }
-
-  left(number: number): void {
-    this.#byNumber.delete(number);
-    this.engine?.leave(number);
+    for (const room of this.#byId.values()) if (room.number !== undefined) room.changed();
   }
 }
 
 /** Makes the view of a room; the one from before again if nothing in it has changed. */
 function viewOf(
   room: string,
-  engine: Engine | undefined,
+  engine: Table | undefined,
   number: number | undefined,
   stale: boolean,
   before?: RoomView,
 ): RoomView {
-  const text = number === undefined ? "" : (engine?.room(number) ?? "");
-  const known = text !== "";
-  const members: RoomMember[] = [];
-  for (let at = 3; at < text.length; ) {
-    const state = STATES[text.charCodeAt(at)] ?? "unknown";
-    const end = at + 2 + text.charCodeAt(at + 1);
-    members.push(memberOf(text.slice(at + 2, end), state, before?.members[members.length]));
-    at = end;
-  }
-  const told = known ? (text.charCodeAt(0) * 4096 + text.charCodeAt(1)) * 4096 + text.charCodeAt(2) : 0;
-  const count = told > 0 ? told - 1 : members.length;
-  const whole = known && told === 0;
+  const word = number === undefined ? undefined : engine?.room(number);
+  const known = word !== undefined;
+  const members = (word?.members ?? []).map(([user, state], at) =>
+    memberOf(user, STATES[state] ?? "unknown", before?.members[at]),
+  );
+  const whole = word?.count === -1;
+  const count = word === undefined || whole ? members.length : word.count;
   const sameMembers =
     before !== undefined &&
     before.members.length === members.length &&

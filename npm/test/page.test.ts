@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { PAGE } from "../src/engine.js";
+import * as PAGE from "../src/page-events.js";
 import { bindPage } from "../src/page.js";
 import type { Stop } from "../src/types.js";
 import { open, openLive, settled } from "./fake/client.js";
@@ -46,6 +46,19 @@ describe("the life of the page", () => {
     const { hidden, frozen, resumed, visible, offline, online, left, back } = PAGE;
     const events = hooks.page.mock.calls.map(([event]) => event);
     expect(events).toEqual([hidden, frozen, resumed, visible, offline, online, left, back]);
+  });
+
+  test("has another kind of network under it: asked at once, but not for each estimate of its speed", () => {
+    const network = Object.assign(new EventTarget(), { type: "wifi" });
+    vi.stubGlobal("navigator", Object.create(navigator, { connection: { value: network } }));
+    unbind = bindPage(hooks);
+    network.dispatchEvent(new Event("change"));
+    expect(hooks.page).not.toHaveBeenCalled();
+    network.type = "cellular";
+    network.dispatchEvent(new Event("change"));
+    network.dispatchEvent(new Event("change"));
+    expect(hooks.page.mock.calls).toEqual([[PAGE.online]]);
+    vi.unstubAllGlobals();
   });
 
   test("begins with a pageshow that says nothing", () => {

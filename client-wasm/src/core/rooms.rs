@@ -60,7 +60,8 @@ impl Rooms {
         });
         let view = &mut self.0[at];
         if view.joined == 0 {
-            *view = RoomView { id: id.into(), ..RoomView::default() };
+            // All else is as it was made, or as `leave` left it.
+            view.id = id.into();
         }
         view.joined += 1;
         (Room(at as u32), view.joined == 1)

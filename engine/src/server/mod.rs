@@ -34,6 +34,8 @@ mod encoding;
 mod fanout;
 mod handshake;
 mod hello;
+#[cfg(any(feature = "jwt", feature = "callback"))]
+mod http;
 #[cfg(feature = "jwt")]
 mod jwt;
 mod limits;
@@ -56,7 +58,9 @@ pub use greendot_protocol::{Mode, Span, State};
 
 #[cfg(feature = "redis")]
 pub use crate::store::redis::RedisStore;
-pub use audience::{Audience, Contacts, ContactsExcept, Nobody, Pair, RoomMembers};
+pub use audience::{Audience, Contacts, ContactsExcept, Everyone, Nobody, Pair, RoomMembers};
+#[cfg(feature = "callback")]
+pub use audience::{CallbackError, HttpAudience};
 pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token, WithHeaders};
 #[cfg(feature = "redis")]
 pub use builder::OpenError;

@@ -12,6 +12,7 @@ mod json;
 mod jwt;
 mod limits;
 mod poll;
+mod ready;
 mod secrecy;
 mod sessions;
 mod slow;

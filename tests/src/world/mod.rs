@@ -11,11 +11,13 @@ mod node;
 mod page;
 mod played;
 mod raw;
+mod reads;
 pub(crate) mod rng;
 mod script;
 mod store;
 mod trace;
 mod viewer;
+mod wanted;
 
 use std::collections::BTreeMap;
 
@@ -33,6 +35,7 @@ pub use self::raw::{Raw, Roster};
 use self::rng::Rng;
 use self::trace::Trace;
 pub use self::viewer::Viewer;
+use self::wanted::Wanted;
 use crate::file::{Expect, Kind, Scenario, Verb};
 
 /// What a scenario needs that is not built.
@@ -70,6 +73,9 @@ enum Task {
     ServerSeesEnd(usize),
 }
 
+/// The longest that a node takes to answer, in ms.
+const SLOWEST: u64 = 1_000;
+
 /// Arrivals and the automatic go before the script's steps.
 const ARRIVAL: u8 = 0;
 const STEP: u8 = 1;
@@ -101,15 +107,19 @@ pub struct World<'a> {
     nodes: Vec<SimNode>,
     /// None where a node works alone, with the directory in its own memory.
     store: Option<store::SimStore>,
-    /// The names of asks and lists that wait for their answers.
-    asks: BTreeMap<u64, String>,
+    /// The steps of asks and lists that wait for their answers.
+    asks: BTreeMap<u64, usize>,
     /// The mark of the latest answer under each name.
     marks: BTreeMap<String, Mark>,
     conns: Vec<Conn>,
     raws: BTreeMap<String, Raw>,
+    /// Of each session of scripted connections ("user/session"): its latest connection, and the
+    /// rooms that it is in.
+    seats: BTreeMap<String, raw::Seats>,
     viewers: BTreeMap<String, Viewer>,
     devices: Vec<Device>,
     sdk: page::SdkServer,
+    wanted: Wanted<'a>,
     log: Log,
     trace: Trace,
     edges: Option<Edges>,
@@ -125,6 +135,37 @@ impl<'a> World<'a> {
     ///
     /// If the scenario needs what is not built.
     pub fn new(scenario: &'a Scenario, seed: u64, traced: bool) -> Result<Self, NotBuilt> {
+        Self::open(scenario, seed, traced, Wanted::of(scenario))
+    }
+
+    /// The bytes that the nodes and R hold at the end of a moment, in ms: those that `allocated`
+    /// counts no more when they are gone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`] and [`Self::run`].
+    pub fn bytes_held(
+        scenario: &'a Scenario,
+        seed: u64,
+        at: u64,
+        allocated: fn() -> usize,
+    ) -> Result<usize, NotBuilt> {
+        let mut world = Self::open(scenario, seed, false, Wanted::default())?;
+        world.run(at)?;
+        let before = allocated();
+        for node in &mut world.nodes {
+            node.engine = None;
+        }
+        world.store = None;
+        Ok(before.saturating_sub(allocated()))
+    }
+
+    fn open(
+        scenario: &'a Scenario,
+        seed: u64,
+        traced: bool,
+        wanted: Wanted<'a>,
+    ) -> Result<Self, NotBuilt> {
         let mut world = Self {
             scenario,
             now: 0,
@@ -138,9 +179,11 @@ impl<'a> World<'a> {
             marks: BTreeMap::new(),
             conns: Vec::new(),
             raws: BTreeMap::new(),
+            seats: BTreeMap::new(),
             viewers: BTreeMap::new(),
             devices: Vec::new(),
             sdk: page::SdkServer::default(),
+            wanted,
             log: Log::default(),
             trace: Trace::new(traced),
             edges: None,
@@ -256,14 +299,19 @@ impl<'a> World<'a> {
         self.now
     }
 
+    /// How long an answer may take, in ms.
+    pub fn answer_time(&self) -> u64 {
+        SLOWEST + 2 * self.scenario.settings.latency
+    }
+
     /// What has happened.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// A scripted connection.
+    /// A scripted connection, by its name or as the latest one of a session.
     pub fn raw(&self, name: &str) -> Option<&Raw> {
-        self.raws.get(name)
+        self.raws.get(self.raw_name(name)?)
     }
 
     /// A device; in kind `sdk` the only one has no name.
@@ -285,7 +333,7 @@ impl<'a> World<'a> {
 
     /// What a scripted connection, or a device's app, is shown of a room.
     pub fn shown_roster(&self, who: &str, room: &str) -> Option<Roster> {
-        match self.raws.get(who) {
+        match self.raw(who) {
             Some(raw) => raw.roster(room).cloned(),
             None => self.devices.iter().find(|it| it.name == who)?.roster(room),
         }

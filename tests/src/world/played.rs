@@ -83,8 +83,7 @@ fn told(
     heeds: &dyn Fn(NodeId) -> bool,
     (reply, notices): &Said,
 ) -> Vec<String> {
-    let mut all =
-        vec![format!("warming {:?} held {:?}", reply.warming, without_number(reply.held))];
+    let mut all = vec![format!("held {:?}", without_number(reply.held))];
     let mut reports = of_all(&reply.reports);
     if let Request::List { at_most, .. } = request
         && reports.len() >= *at_most

@@ -43,7 +43,9 @@ impl World<'_> {
         let now = self.store_now();
         let (engine, thin) = (settings.engine, settings.thin);
         let mut twin = MemoryStore::new(engine, thin, now, epoch, seed, warming);
-        twin.keep_journal();
+        if self.wanted.journal {
+            twin.keep_journal();
+        }
         twin
     }
 
@@ -84,7 +86,7 @@ impl World<'_> {
         let Some(store) = self.store.as_mut().filter(|it| !it.down && !cut) else { return };
         let mut said = played::ask(&mut store.twin, now, id, request);
         if let Some(redis) = store.played.as_mut() {
-            let limit = self.scenario.settings.engine.room_limit;
+            let limit = self.scenario.settings.engine.roster_limit();
             let nodes = &self.nodes;
             // When one that has been silent for long is forgotten, each store may choose.
             let heeds = |it: NodeId| {

@@ -10,7 +10,7 @@ mod browser;
 mod node;
 mod rust;
 
-pub(crate) use browser::{browser, webdriver_json};
+pub(crate) use browser::browser;
 
 /// Something a step cannot do without.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +33,6 @@ pub(crate) enum Tool {
     Firefox,
     /// A Redis server, 7 or later
     Redis,
-    /// The driver that wasm-bindgen tests reach Chromium through
-    WebDriver,
 }
 
 /// Makes sure that all of them are there; those found once are not looked for again.
@@ -55,7 +53,6 @@ pub(crate) fn ensure(tools: impl IntoIterator<Item = Tool>) -> Result<()> {
             Tool::Browser => browser::ensure_browser(),
             Tool::Firefox => apt::command("firefox-esr", "Firefox", "firefox-esr", FIREFOX),
             Tool::Redis => apt::command("redis-server", "Redis", "redis-server", REDIS),
-            Tool::WebDriver => browser::ensure_driver(),
         }?;
         found.push(tool);
     }

@@ -263,6 +263,13 @@ impl Directory {
         self.take_out(session, heard).map_or(Change::default(), |user| self.settle(user))
     }
 
+    /// A session of the user, of which nothing was known here, was heard at `at`; true if last seen moves by it, which
+    /// stands still while the user is hidden.
+    pub fn hear(&mut self, user: &str, at: Time) -> (UserId, bool) {
+        let id = self.people.intern(user);
+        (id, self.people.mode(id).0 != Mode::Invisible && self.people.hear(id, at))
+    }
+
     /// Sessions of one user end together: one change, however many they are.
     pub fn end_all(&mut self, user: UserId, sessions: &[(SessionId, Time)]) -> Change {
         for &(session, heard) in sessions {
@@ -398,8 +405,8 @@ impl Directory {
         present.take(at_most).collect()
     }
 
-    /// The user hides from the viewer, or shows itself again. The viewer's new outlook, if that
-    /// changes anything. Nobody can hide from itself.
+    /// The user hides from the viewer, or shows itself again; `now` is when it chose so. The viewer's
+    /// new outlook, if that changes anything. Nobody can hide from itself.
     pub fn set_block(
         &mut self,
         now: Time,
@@ -410,8 +417,15 @@ impl Directory {
         if user == viewer {
             return None;
         }
-        let record = self.find(user).map(|it| self.record(it)).unwrap_or_default();
-        self.outlooks.set(now, user, viewer, &record, blocked)
+        let id = self.find(user);
+        let record = id.map(|it| self.record(it)).unwrap_or_default();
+        let outlook = self.outlooks.set(now, user, viewer, &record, blocked)?;
+        if let Some(id) = id.filter(|_| blocked && record.public.is_present()) {
+            // Becoming hidden counts as a frame heard then (rule 9): once it sees again, the viewer is
+            // told of no earlier time.
+            self.people.hear(id, now);
+        }
+        Some(outlook)
     }
 
     /// The same for a block of an epoch before this one.

@@ -212,7 +212,8 @@ impl Watches {
     }
 
     /// Begins to show `user` to the viewer under `number`. What the viewer sees first is the
-    /// snapshot for the request that was opened last. `grant` is what the application lets it see,
+    /// snapshot for the request that was opened last. If it sees the user already, this watch takes
+    /// that one's place: a change is told once to a connection. `grant` is what the application lets it see,
     /// if it has said so. `record` is asked for only if nobody here watches the user yet; if it
     /// gives none, it is to be loaded.
     pub(crate) fn watch(
@@ -246,6 +247,12 @@ impl Watches {
         row.numbers.insert(number, watch);
         if let Some(Request { watches, .. }) = row.requests.last_mut() {
             watches.push(watch);
+        }
+        if let Some(before) = row.subjects.insert(subject, watch) {
+            if let Some(Under::Number(before)) = self.watches.get(before).map(|it| it.under) {
+                row.numbers.remove(&before);
+            }
+            self.remove(before);
         }
         Some(Begun { watch: WatchId(watch), load })
     }
@@ -292,10 +299,12 @@ impl Watches {
 
     /// Ends the watch with this number, if there is one.
     pub(crate) fn unwatch(&mut self, viewer: ViewerId, number: u32) {
-        let found = self.viewers.get_mut(viewer.0).and_then(|it| it.numbers.remove(&number));
-        if let Some(watch) = found {
-            self.remove(watch);
+        let Some(row) = self.viewers.get_mut(viewer.0) else { return };
+        let Some(watch) = row.numbers.remove(&number) else { return };
+        if let Some(gone) = self.watches.get(watch) {
+            row.subjects.remove(&gone.subject);
         }
+        self.remove(watch);
     }
 
     /// What an operation changed is marked for those who may see it.
@@ -338,9 +347,11 @@ impl Watches {
     /// What a watch shows has changed, not by the user's doing: it is told as if it were.
     fn touch(&mut self, now: Time, watch: Id) {
         let Some(row) = self.watches.get(watch) else { return };
+        if matches!(row.under, Under::Seat(_)) {
+            return self.touch_member(now, watch, false);
+        }
         let subject = self.subjects.get(row.subject);
-        let watched = matches!(row.under, Under::Number(_)) && !row.own;
-        if watched && subject.is_some_and(|it| it.watchers.len() > self.crowds.limit) {
+        if !row.own && subject.is_some_and(|it| it.watchers.len() > self.crowds.limit) {
             return self.tell_crowd(now, row.subject);
         }
         mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);

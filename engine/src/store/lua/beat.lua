@@ -15,7 +15,7 @@ for i = 1, #flat, 2 do
   nodes[flat[i]] = row
   last = math.max(last, row[BEATEN])
   if flat[i] ~= me and not row[SWEPT] then
-    local over = (row[RENEWED] ~= 0 and row[RENEWED] or row[ASKED]) + ttl - covers
+    local over = (row[RENEWED] ~= 0 and row[RENEWED] or row[ASKED]) + RENEWED_EVERY + ttl - beat
     soonest = soonest and math.min(soonest, over) or over
   end
 end

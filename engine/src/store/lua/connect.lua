@@ -8,14 +8,6 @@
 -- ARGV[21] device     ARGV[22..] rooms
 local MOST = 256
 
-local function is_later(session, seat, connected, since)
-  if session[NODE] == me then
-    return session[SEAT] > seat
-  end
-  -- Where two are of one moment, the one that was told late does not unseat the other.
-  return session[CONNECTED] > connected or (session[CONNECTED] == connected and since ~= 0)
-end
-
 local user, id, seat = user_of(ARGV[9]), ARGV[10], tonumber(ARGV[11])
 local since = tonumber(ARGV[12])
 local connected = math.max(now - since, 0)
@@ -26,6 +18,11 @@ if user.record and user.record[REVOKED] then
 end
 if before and is_later(before, seat, connected, since) or not before and ended and ended[1] > connected then
   held[1] = 'another'
+  return finish()
+end
+-- While the partition is warming up it cannot know: it may have lost the session, and then nobody has ended it.
+if not before and tonumber(ARGV[13]) >= ends and warm <= now then
+  held[1] = 'over'
   return finish()
 end
 if not before and user.count >= MOST then

@@ -77,7 +77,7 @@ local function set_bar(it, user, bar)
   local words = {}
   put_outlook(words, it)
   words = table.concat(words)
-  for _, id in ipairs(it.nodes or {}) do
+  for _, id in ipairs(hearing(it.nodes)) do
     if tell(id, 'outlook') then
       local of_node = notices[id]
       of_node[#of_node + 1] = words
@@ -85,17 +85,22 @@ local function set_bar(it, user, bar)
   end
 end
 
-local function set_block(user, it, blocked)
+-- Who hid was there last when it chose to, at that time.
+local function set_block(user, it, blocked, at)
   local record = user.record or { OFFLINE, 0 }
   local bar = it.bars[user.name] or { 0, false, false, false }
   local present = record[STATE] ~= OFFLINE and 1 or 0
   if blocked and not bar[SHOWN] then
     local seen = record[SEEN] or false
     if present == 1 then
-      seen = now
+      seen = math.max(seen or at, at)
     end
     local version = math.max(record[VERSION] - bar[BEHIND] + present, 0)
     set_bar(it, user.name, { bar[BEHIND], version, seen, record[HEARD] or false })
+    if present == 1 then
+      -- Becoming hidden counts as a frame heard then: once it sees again, the viewer is told of no earlier time.
+      hear(record_of(user), at)
+    end
   elseif not blocked and bar[SHOWN] then
     set_bar(it, user.name, { record[VERSION] - bar[SHOWN] - present, false, false, false })
   end
@@ -110,7 +115,7 @@ if what == 'look' then
 elseif what == 'look_away' then
   for i = 10, #ARGV do
     local it = load(ARGV[i])
-    set_nodes(it, without(it.nodes, me))
+    set_nodes(it, without_me(it.nodes))
   end
 elseif what == 'read' then
   for i = 11, #ARGV do
@@ -138,7 +143,7 @@ else
       end
     end
   elseif is_latest(user, kind, tonumber(ARGV[12])) and user.name ~= viewer then
-    set_block(user, load(viewer), what == 'block')
+    set_block(user, load(viewer), what == 'block', now - tonumber(ARGV[12]))
   end
 end
 return settle_all()

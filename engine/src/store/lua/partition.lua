@@ -12,7 +12,7 @@
 -- ARGV[9..] the script's own
 --
 -- {tag}           epoch, generation, warm (until), spared (until), again (asked), outlooks, rooms (counters), run, untold
--- {tag}:nodes     by node: asked, beaten, renewed, spared, told, swept
+-- {tag}:nodes     by node: asked, beaten, renewed, spared, told, swept, hears
 -- {tag}:due       sessions with a deadline of their own, by it
 -- {tag}:c:NODE    sessions that the node covers
 -- {tag}:u:USER    a user: see people.lua
@@ -25,6 +25,8 @@ local covers, thin, room_limit = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARG
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
+-- A node renews its lease so often: what it covers may have been heard up to so long after the last renewal.
+local RENEWED_EVERY = 1000
 -- For how long what is over is remembered: a node that stood still tells of it as if it were not.
 local KEEP = math.max(2 * ttl, 300000)
 
@@ -57,7 +59,8 @@ local function ago(at)
 end
 
 -- Nodes ------------------------------------------------------------------------------------------
-local ASKED, BEATEN, RENEWED, SPARED, TOLD, SWEPT = 1, 2, 3, 4, 5, 6
+-- HEARS counts how often the node has let go of whatever it wanted to hear of.
+local ASKED, BEATEN, RENEWED, SPARED, TOLD, SWEPT, HEARS = 1, 2, 3, 4, 5, 6, 7
 local nodes, changed_nodes, notices = {}, {}, {}
 
 local function node_of(id)
@@ -75,7 +78,7 @@ end
 local function myself()
   local row = node_of(me)
   if not row then
-    row = { now, 0, 0, 0, now, false }
+    row = { now, 0, 0, 0, now, false, 0 }
     nodes[me] = row
     changed_nodes[me] = true
   end

@@ -84,7 +84,7 @@ local function deadline_of(session)
   if session[UNTIL] ~= 0 then
     return session[UNTIL]
   elseif session[COVERED] then
-    return renewed(session) + ends - covers
+    return renewed(session) + RENEWED_EVERY + ends - beat
   end
   return session[LAST] + ends
 end
@@ -133,33 +133,56 @@ end
 
 -- Interest ---------------------------------------------------------------------------------------
 
--- The list without a node.
-local function without(list, id)
+-- Lists of nodes that want to hear of something name each with what it had let go of by then: NODE/HEARS. What it has
+-- let go of since, and who is long gone, falls out of a list when that is written next.
+local function entry_of(id, row)
+  return id .. '/' .. row[HEARS]
+end
+
+-- The list without one of its entries.
+local function without(list, entry)
   local rest = {}
   for _, it in ipairs(list or {}) do
-    if it ~= id then
+    if it ~= entry then
       rest[#rest + 1] = it
     end
   end
   return rest
 end
 
--- The list with the node that asks, and without those that are long gone.
-local function with_me(list)
-  myself()
-  local rest = {}
-  for _, it in ipairs(without(list, me)) do
-    if node_of(it) then
-      rest[#rest + 1] = it
+-- The nodes of a list that still want to hear.
+local function hearing(list)
+  local ids = {}
+  for _, it in ipairs(list or {}) do
+    local id, hears = string.match(it, '^(%d+)/(%d+)$')
+    local row = id and node_of(id)
+    if row and row[HEARS] == tonumber(hears) then
+      ids[#ids + 1] = id
     end
   end
-  rest[#rest + 1] = me
+  return ids
+end
+
+-- The list without the node that asks.
+local function without_me(list)
+  return without(list, entry_of(me, myself()))
+end
+
+-- The list with the node that asks.
+local function with_me(list)
+  local row, rest = myself(), {}
+  for _, id in ipairs(hearing(list)) do
+    if id ~= me then
+      rest[#rest + 1] = entry_of(id, node_of(id))
+    end
+  end
+  rest[#rest + 1] = entry_of(me, row)
   return rest
 end
 
 -- Tells every node that subscribed to the user how it stands.
 local function spread(user)
-  for _, id in ipairs(user.watching or {}) do
+  for _, id in ipairs(hearing(user.watching)) do
     local it = user.record
     local differs = it[DIFFERS]
     tell(id, 'changed', user.name, it[STATE], it[VERSION], differs and it[OWN_STATE] or it[STATE],
@@ -207,7 +230,8 @@ end
 
 -- Members of whom a room too large to name all tells some.
 local CANDIDATES = 16
--- Such a room is told of no more often than this.
+-- Such a room is told of once in each of these, counted by the clock: were it counted from the last time, one who comes
+-- and goes unseen would show in when others are told of.
 local ROOM_EVERY = 1000
 local touched = {}
 
@@ -264,14 +288,15 @@ local function tell_room(room)
   end
   local words = {}
   local count = put_roster(words, room)
-  if count > room_limit and now < tonumber(told or 0) + ROOM_EVERY then
+  local turn = math.floor(tonumber(told or 0) / ROOM_EVERY)
+  if count > room_limit and turn == math.floor(now / ROOM_EVERY) then
     redis.call('SADD', tag .. ':untold', room)
     redis.call('HSET', tag, 'untold', 1)
     return
   end
   redis.call('HSET', key, 't', now)
   words = table.concat(words)
-  for _, id in ipairs(cmsgpack.unpack(list)) do
+  for _, id in ipairs(hearing(cmsgpack.unpack(list))) do
     if tell(id, 'room') then
       local of_node = notices[id]
       of_node[#of_node + 1] = words
@@ -281,10 +306,14 @@ end
 
 -- What an operation changes ----------------------------------------------------------------------
 
+-- A frame was heard at a time: last seen moves, and never back. True if it does.
 local function hear(record, at)
-  if not record[SEEN] or record[SEEN] < at then
+  record[HEARD] = true
+  local later = not record[SEEN] or record[SEEN] < at
+  if later then
     record[SEEN] = at
   end
+  return later
 end
 
 -- Derives the state from what is there and turns the faces; tells what changed: what others see, what the user sees.
@@ -387,6 +416,15 @@ local function choose(record, at, mode)
   put_mode(record, at, mode)
 end
 
+-- Whether a session is of a later connect than a claim of the node that asks, told so long after its connect.
+local function is_later(session, seat, connected, since)
+  if session[NODE] == me then
+    return session[SEAT] > seat
+  end
+  -- Where two are of one moment, the one that was told late does not unseat the other.
+  return session[CONNECTED] > connected or (session[CONNECTED] == connected and since ~= 0)
+end
+
 -- The session, if this connect of the node that asks speaks for it.
 local function claimed(user, id, seat)
   local session = user.sessions[id]
@@ -443,7 +481,7 @@ local function settle_all()
   end
   for _, user in ipairs(order) do
     if user.followed and user.owners then
-      tell_sessions(user, user.owners)
+      tell_sessions(user, hearing(user.owners))
     end
     save(user)
   end

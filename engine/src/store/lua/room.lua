@@ -12,7 +12,7 @@ for i = 10, #ARGV do
     rosters.n = rosters.n + 1
     put_roster(rosters, room)
   else
-    list = without(list, me)
+    list = without_me(list)
     if list[1] then
       redis.call('HSET', key, 'w', cmsgpack.pack(list))
     elseif redis.call('EXISTS', tag .. ':m:' .. room) == 1 then

@@ -3,6 +3,7 @@
 -- ARGV[9]  what: renew, linger, revive, idle, active, end, join, leave or sign_out
 -- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out
 -- ARGV[13] heard so long ago; for join and leave the room
+-- ARGV[14] for end: connected so long ago; ARGV[15] 1: it was passive
 -- ARGV[14] for how long it lingers
 local what, user, id = ARGV[9], user_of(ARGV[10]), ARGV[11]
 local seat = tonumber(ARGV[12])
@@ -13,10 +14,27 @@ local function heard_since()
 end
 
 if what == 'end' then
-  -- A node's own earlier connects of it were over before, even if this one was lost on the way here.
-  local it = user.sessions[id]
-  if it and it[NODE] == me and it[SEAT] <= seat then
-    end_session(user, id, now - tonumber(ARGV[13]))
+  -- What is held of an earlier connect ends with it.
+  local it, since = user.sessions[id], tonumber(ARGV[14])
+  local heard, connected = math.max(now - tonumber(ARGV[13]), 0), math.max(now - since, 0)
+  if it then
+    if not is_later(it, seat, connected, since) then
+      if it[NODE] ~= me then
+        tell(it[NODE], 'replaced', it[SEAT])
+      end
+      end_session(user, id, heard)
+    end
+  elseif not user.ended[id] or user.ended[id][1] <= connected then
+    user.ended[id] = { connected, now }
+    user.dirty['e' .. id] = true
+  end
+  -- It was there, whatever was known of it here.
+  if ARGV[15] ~= '1' then
+    local record = record_of(user)
+    if record[MODE] ~= INVISIBLE and hear(record, heard) and record[STATE] == OFFLINE then
+      -- No change that anybody is told of: it counts from the next look on.
+      spread(user)
+    end
   end
 elseif what == 'sign_out' then
   local it = user.sessions[id]

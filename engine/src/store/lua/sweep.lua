@@ -33,7 +33,7 @@ local over = {}
 for i = 1, #flat, 2 do
   local id, row = flat[i], nodes[flat[i]]
   local renewed_at = row[RENEWED] ~= 0 and row[RENEWED] or row[ASKED]
-  if renewed_at + ttl - covers <= now and not row[SWEPT] then
+  if renewed_at + RENEWED_EVERY + ttl - beat <= now and not row[SWEPT] then
     local names = redis.call('SPOP', tag .. ':c:' .. id, most)
     for _, name in ipairs(names) do
       local user_name, session_id = named(name)
@@ -75,7 +75,7 @@ for _, name in ipairs(names) do
       local heard = heard_of(session)
       tell(session[NODE], 'ended', session[SEAT])
       end_session(user, id, heard)
-    elseif session[COVERED] and session[UNTIL] == 0 and row and row[RENEWED] + ttl - covers > now then
+    elseif session[COVERED] and session[UNTIL] == 0 and row and row[RENEWED] + RENEWED_EVERY + ttl - beat > now then
       -- Its node was only late.
       undue[name] = true
       redis.call('SADD', tag .. ':c:' .. session[NODE], name)

@@ -10,14 +10,14 @@ for i = 10, #ARGV do
     user.watching = with_me(user.watching)
     user.dirty.w = true
   elseif what == 'unsubscribe' then
-    user.watching = without(user.watching, me)
+    user.watching = without_me(user.watching)
     user.dirty.w = true
   elseif what == 'own' then
     user.owners = with_me(user.owners)
     user.dirty.o = true
     tell_sessions(user, { me })
   elseif what == 'disown' then
-    user.owners = without(user.owners, me)
+    user.owners = without_me(user.owners)
     user.dirty.o = true
   end
   -- Those never heard of are left out.

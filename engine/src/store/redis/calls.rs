@@ -51,7 +51,7 @@ impl Calls {
             millis(settings.beat),
             millis(settings.beat + settings.sweep),
             u8::from(thin).to_string(),
-            settings.room_limit.to_string(),
+            settings.roster_limit().to_string(),
             millis(settings.warmup()),
         ];
         Self { keys, scripts, common, node: node.0, words: 0 }
@@ -134,7 +134,15 @@ impl Calls {
             Request::Connect(it) => vec![self.connect(it)],
             Request::Renew(it) => vec![self.silent("renew", it)],
             Request::Revive(it) => vec![self.silent("revive", it)],
-            Request::End(it) => vec![self.silent("end", it)],
+            Request::End(it) => {
+                let mut call = self.session("end", &it.name, Some(it.seat));
+                let command = call.command.arg(it.heard_ago.as_millis());
+                command.arg(it.connected_ago.as_millis()).arg(u8::from(it.passive));
+                vec![call]
+            }
+            Request::HearNothing => {
+                (0..self.keys.count()).map(|it| self.call(it, Name::HearNothing)).collect()
+            }
             Request::Linger { name, seat, heard_ago, lasts } => {
                 let mut call = self.session("linger", name, Some(*seat));
                 call.command.arg(heard_ago.as_millis()).arg(lasts.as_millis());

@@ -20,7 +20,7 @@ use crate::store::{BarReport, HeldBy, Notice, OutlookReport, Reply, Report, Requ
 /// Members of whom a room too large to name all tells some.
 const CANDIDATES: usize = 16;
 
-/// A room that is too large to name all is told of no more often than this.
+/// A room that is too large to name all is told of once in each of these, counted by the clock.
 const ROOM_EVERY: Span = Span::from_millis(1_000);
 
 /// Words to all nodes that are remembered, so that each counts once.
@@ -248,6 +248,10 @@ impl Composer {
                     self.outlooks.remove(it);
                 }
             }
+            Request::HearNothing => {
+                self.outlooks.clear();
+                self.rooms.clear();
+            }
             Request::LookInto { rooms } => {
                 for it in rooms {
                     self.rooms.entry(Arc::clone(it)).or_default();
@@ -365,7 +369,7 @@ impl Composer {
         }
         let roster = roster(self.room_limit, &name, &room.parts);
         // Each partition keeps to the rate; together they would not.
-        if roster.count > self.room_limit && now < room.told + ROOM_EVERY {
+        if roster.count > self.room_limit && turn(room.told) == turn(now) {
             room.untold = true;
             return None;
         }
@@ -379,7 +383,7 @@ impl Composer {
         let all = self.shares.len();
         let mut notices = Vec::new();
         for (name, room) in &mut self.rooms {
-            if room.untold && room.told + ROOM_EVERY <= now && room.parts.len() == all {
+            if room.untold && turn(room.told) != turn(now) && room.parts.len() == all {
                 (room.told, room.untold) = (now, false);
                 self.told += 1;
                 let roster = roster(self.room_limit, name, &room.parts);
@@ -400,6 +404,11 @@ impl Composer {
         self.words.push_back(word);
         true
     }
+}
+
+/// Which of the spans of [`ROOM_EVERY`] a time is in.
+fn turn(at: Time) -> u64 {
+    at.as_millis() / ROOM_EVERY.as_millis()
 }
 
 fn take_newer<T>(held: &mut BTreeMap<usize, T>, partition: usize, part: T, number: fn(&T) -> u64) {

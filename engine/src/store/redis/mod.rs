@@ -111,7 +111,7 @@ impl RedisStore {
         let calls = Calls::new(keys.clone(), scripts, node, settings, true);
         let (out, said) = mpsc::unbounded_channel();
         let (asks, asked) = Client::queue();
-        let client = Client::new(keys, calls, map, info, settings.room_limit, fresh, out)?;
+        let client = Client::new(keys, calls, map, info, settings.roster_limit(), fresh, out)?;
         client.start(asked).await?;
         Ok((Handle { asks }, said))
     }

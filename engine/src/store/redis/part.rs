@@ -73,6 +73,7 @@ fn held(words: &mut Words<'_>) -> Result<HeldBy, BadWords> {
     Ok(match kind {
         "" => HeldBy::Nobody,
         "another" => HeldBy::Another,
+        "over" => HeldBy::Over,
         "revoked" => HeldBy::Revoked,
         "full" => HeldBy::Full,
         "you" => HeldBy::You {

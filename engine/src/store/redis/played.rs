@@ -115,7 +115,7 @@ impl PlayedRedis {
         if !self.nodes.contains_key(&node) {
             let (keys, scripts) = (self.keys.clone(), Arc::clone(&self.scripts));
             let calls = Calls::new(keys, scripts, node, &self.settings, self.thin);
-            let mut composer = Composer::new(self.keys.clone(), self.settings.room_limit);
+            let mut composer = Composer::new(self.keys.clone(), self.settings.roster_limit());
             let mut opening: Vec<_> =
                 (0..partitions).map(|it| calls.open(it, self.fresh)).collect();
             for it in &mut opening {

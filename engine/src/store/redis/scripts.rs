@@ -6,6 +6,7 @@ pub(super) enum Name {
     Audience,
     Beat,
     Connect,
+    HearNothing,
     Lease,
     Open,
     Outlook,
@@ -17,10 +18,11 @@ pub(super) enum Name {
 }
 
 /// All of them, in the order of their numbers.
-const ALL: [(Name, &str, bool); 11] = [
+const ALL: [(Name, &str, bool); 12] = [
     (Name::Audience, include_str!("../lua/audience.lua"), false),
     (Name::Beat, include_str!("../lua/beat.lua"), false),
     (Name::Connect, include_str!("../lua/connect.lua"), true),
+    (Name::HearNothing, include_str!("../lua/hear_nothing.lua"), false),
     (Name::Lease, include_str!("../lua/lease.lua"), true),
     (Name::Open, include_str!("../lua/open.lua"), false),
     (Name::Outlook, include_str!("../lua/outlook.lua"), true),

@@ -5,7 +5,6 @@ use greendot_protocol::CloseCode;
 use super::Oracle;
 use super::conn::Conn;
 use super::device::{Device, Interest};
-use super::session::When;
 use crate::file::{Scenario, Verb};
 
 impl Oracle<'_> {
@@ -32,6 +31,13 @@ impl Oracle<'_> {
                     self.revoke(user, by);
                 }
             }
+            Verb::Block { user, viewer, blocked } => {
+                if let Some((by, user)) = self.app_call(user) {
+                    let viewer = self.user(viewer);
+                    self.set_block(by, user, viewer, *blocked);
+                }
+            }
+            Verb::Ask { since, .. } => self.asks(index, since.as_deref()),
             Verb::Hangup { watcher } => {
                 for row in self.conns.iter_mut().filter(|it| it.name == *watcher) {
                     (row.left, row.stalled) = (true, true);
@@ -113,10 +119,6 @@ impl Oracle<'_> {
 
     fn stall(&mut self, watcher: &str, stalled: bool) {
         let now = self.now;
-        self.stalled.retain(|it| it != watcher);
-        if stalled {
-            self.stalled.push(watcher.to_owned());
-        }
         let stays = |it: &&mut Conn| it.name == *watcher && !it.left;
         for row in self.conns.iter_mut().filter(stays) {
             row.stalled = stalled;
@@ -135,6 +137,7 @@ impl Oracle<'_> {
             if row.node == node && row.open {
                 row.open = false;
                 row.watches.clear();
+                row.seats.clear();
                 row.requests.clear();
                 row.waiting.clear();
                 self.place_is_lost(conn);
@@ -144,26 +147,23 @@ impl Oracle<'_> {
         for user in &mut self.users {
             if self.cluster.shares { user.lose_node(now, node) } else { user.forget() }
         }
-        if !self.cluster.shares {
+        if self.cluster.shares {
+            self.blocks_of_node_are_lost(node);
+        } else {
+            self.blocks.clear();
             self.cluster.warm_until = None;
             self.turned.clear();
         }
         self.settle_nodes();
     }
 
-    /// The node shuts down politely: it closes its connections, and their sessions linger.
+    /// The node shuts down politely: it closes its connections, and no session ends by that alone (rule 10).
     fn drain(&mut self, node: usize) {
-        let when = When { arrived: self.now, read: self.now };
         let up = self.cluster.nodes[node].up;
         for conn in (0..self.conns.len()).filter(|_| up) {
             let row = &self.conns[conn];
-            let Some(user) = row.user.filter(|_| row.node == node && row.open) else { continue };
-            if !row.is_closing {
+            if row.user.is_some() && row.node == node && row.open && !row.is_closing {
                 self.must_close(conn, CloseCode::Drain.number(), None);
-            }
-            let cluster = &self.cluster;
-            if let Some(session) = self.users[user].session_on(conn) {
-                session.linger(when, cluster);
             }
         }
         self.drained = Some(node);
@@ -176,6 +176,7 @@ impl Oracle<'_> {
             self.turned.clear();
             self.disordered = true;
             self.forget_revocations();
+            self.blocks_are_lost();
             for user in &mut self.users {
                 user.lose(now, &self.cluster);
             }
@@ -238,12 +239,25 @@ impl Oracle<'_> {
                     self.with_device(client, |it, _| it.end(part, user));
                 }
             }
+            Verb::Room { who, room, join } => {
+                let room = self.room(room);
+                self.with_device(
+                    who,
+                    |it, now| {
+                        if *join { it.joins(now, room) } else { it.leaves(room) }
+                    },
+                );
+            }
             Verb::LeavePage { client } => self.with_device(client, |it, _| {
                 it.gone = true;
                 it.interests.clear();
+                it.rooms.clear();
             }),
             Verb::Hidden { client, hidden } => {
-                self.with_device(client, |it, _| it.hidden = *hidden);
+                self.with_device(client, |it, now| {
+                    it.hidden = *hidden;
+                    it.shown = now;
+                });
             }
             Verb::Frozen { client, frozen } => self.with_device(client, |it, now| {
                 it.frozen = *frozen;

@@ -66,6 +66,11 @@ impl Node {
         if was_lost || lost_data || missed {
             self.come_back(now, lost_data);
         }
+        if lost_data && !matches!(then, Then::Connected(_)) {
+            // Said by a store that nobody has told yet what they hold. What is wanted is asked again when all have.
+            self.answer_blind(now, then);
+            return;
+        }
         self.apply(now, said, reply.epoch, &reply.reports);
         if !matches!(then, Then::Asked(_) | Then::Listed { .. }) {
             // What answers a question stands only between the one who asks and those asked about.
@@ -128,12 +133,12 @@ impl Node {
                 self.take_sessions(user, sessions);
             }
             Notice::Nothing => {}
-            Notice::SignedOut { seat } => self.lose_seat(now, *seat, CloseCode::SignedOut),
+            Notice::SignedOut { seat } => self.end_seat(now, *seat, CloseCode::SignedOut),
             Notice::AudienceChanged { user, viewer } => {
                 self.forget_answers(now, user.as_deref(), viewer.as_deref());
             }
             Notice::Replaced { seat } => self.lose_seat(now, *seat, CloseCode::Replaced),
-            Notice::Revoked { seat } => self.lose_seat(now, *seat, CloseCode::Revoked),
+            Notice::Revoked { seat } => self.end_seat(now, *seat, CloseCode::Revoked),
             Notice::Ended { seat } => {
                 let Some(lease) = self.seat(*seat) else { return };
                 let Some(row) = self.leases.get(lease) else { return };
@@ -158,7 +163,14 @@ impl Node {
         self.shared.as_ref()?.by_number.get(&number).copied()
     }
 
-    /// The store has given the session to another, or to nobody: it ends here without a word.
+    /// The store has ended the session: that is told back, for only this node knows when it was heard last.
+    fn end_seat(&mut self, now: Time, number: u64, code: CloseCode) {
+        if let Some(lease) = self.seat(number) {
+            self.end(now, lease, Ending::Code(code));
+        }
+    }
+
+    /// The store has given the session to another: it ends here without a word.
     pub(super) fn lose_seat(&mut self, now: Time, number: u64, code: CloseCode) {
         if let Some(lease) = self.seat(number) {
             self.forget_seat(lease);
@@ -255,6 +267,8 @@ impl Node {
                 self.welcome(lease);
             }
             HeldBy::Another => self.lose_lease(now, lease, CloseCode::Replaced),
+            // Told back: only this node knows when it was heard last.
+            HeldBy::Over => self.end(now, lease, Ending::Code(CloseCode::Ended)),
             HeldBy::Revoked => self.lose_lease(now, lease, CloseCode::Revoked),
             HeldBy::Full => self.lose_lease(now, lease, CloseCode::Full),
             HeldBy::Nobody => {}
