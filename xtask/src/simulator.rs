@@ -64,7 +64,7 @@ pub(crate) fn scenarios() -> Result<()> {
     files.into_iter().fold(program.command()?, Run::arg).run()
 }
 
-/// The same, and random worlds, with nodes that share the Redis at this URL. It must say the same as the store in memory
+/// The same, with nodes that share the Redis at this URL. It must say the same as the store in memory
 /// to each request.
 pub(crate) fn over_redis(url: &str) -> Result<()> {
     let scenario = Program::named("scenario");
@@ -76,15 +76,8 @@ pub(crate) fn over_redis(url: &str) -> Result<()> {
     let files = all()?
         .into_iter()
         .filter(|it| fs::read_to_string(it).is_ok_and(|it| !it.contains("\"sdk\"")));
-    files.fold(command, Run::arg).run()?;
-    let hunt = Program::named("hunt");
-    hunt.build()?;
-    println!("$ cargo xtask hunt --redis {url} {OVER_REDIS}");
-    let command = hunt.command()?.arg("--redis").arg(url);
-    OVER_REDIS.split(' ').fold(command, Run::arg).run()
+    files.fold(command, Run::arg).run()
 }
-
-const OVER_REDIS: &str = "--worlds 10000 --seed 1 --seconds 30";
 
 fn all() -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();

@@ -59,7 +59,7 @@ local function ago(at)
 end
 
 -- Nodes ------------------------------------------------------------------------------------------
--- HEARS counts how often the node has let go of whatever it wanted to hear of.
+-- HEARS rises when the node lets go of whatever it wanted to hear of, or is forgotten with it.
 local ASKED, BEATEN, RENEWED, SPARED, TOLD, SWEPT, HEARS = 1, 2, 3, 4, 5, 6, 7
 local nodes, changed_nodes, notices = {}, {}, {}
 
@@ -78,7 +78,7 @@ end
 local function myself()
   local row = node_of(me)
   if not row then
-    row = { now, 0, 0, 0, now, false, 0 }
+    row = { now, 0, 0, 0, now, false, now }
     nodes[me] = row
     changed_nodes[me] = true
   end
