@@ -24,7 +24,7 @@ pub(crate) fn build() -> Result<()> {
     let work = Work {
         name: "npm-package",
         inputs: vec![paths::npm()],
-        except: &["bench", "browser", "demo", "test"],
+        except: &["bench", "browser", "demo", "packaging", "test"],
         recipe: String::new(),
         outputs: vec![
             dist.join("index.js"),
@@ -44,7 +44,7 @@ pub(crate) fn build_demo() -> Result<PathBuf> {
     let work = Work {
         name: "demo",
         inputs: vec![paths::npm(), paths::npm().join("dist")],
-        except: &["bench", "browser", "test"],
+        except: &["bench", "browser", "packaging", "test"],
         recipe: String::new(),
         outputs: vec![pages.join("index.html")],
     };

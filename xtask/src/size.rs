@@ -1,24 +1,29 @@
 //! `cargo xtask size`: the bytes of what a page loads.
 //!
-//! A page loads the wasm module and, minified inside its own bundle, the glue and the package's JavaScript. esbuild plays
-//! the page's bundler; a framework that the page has anyway is left out.
+//! A page loads the wasm module and, minified inside its own bundle, the package's JavaScript. esbuild plays the page's
+//! bundler; a framework that the page has anyway is left out. What may be loaded is limited (see `limits`). What peers weigh is bundled the same way from the
+//! pages in `npm/bench/peers`: the smallest sensible ones that connect, are present and hear who else is.
 
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::run::npm_bin;
 use crate::table::{self, grouped};
-use crate::{npm, paths, wire};
+use crate::{limits, npm, paths, wire};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Args {
     /// Measure what goes over the wire, beside what peers send for the same content
     #[arg(long)]
     wire: bool,
+
+    /// Leave the peers out, which are installed for it
+    #[arg(long)]
+    no_peers: bool,
 
     /// Write the figures to this file, too
     #[arg(long, value_name = "FILE")]
@@ -28,6 +33,10 @@ pub(crate) struct Args {
 /// What is measured: pages that import these entries, as package.json exports them. A React page makes its client
 /// with the first.
 const PAGES: &[(&str, &[&str])] = &[("greendot", &["."]), ("greendot/react", &[".", "./react"])];
+
+/// Parts of the package that a page loads when it comes to that: when it asks for the log of frames or a user's own
+/// sessions, or where no socket opens.
+const LATER: [&str; 3] = ["debug", "own", "poll"];
 
 /// One loaded thing, before and after compression.
 #[derive(Clone, Copy)]
@@ -50,11 +59,67 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let pages = measure()?;
     println!("\n{}\ngreendot/react: a React page, which imports greendot, too", table(&pages));
+    let entries = entries()?;
+    println!("\n{}", list("an entry by itself", &entries));
+    if !args.no_peers {
+        println!("\n{}", list("a peer's page", &peers()?));
+    }
     if let Some(file) = &args.json {
         let text = serde_json::to_string_pretty(&json(&pages))? + "\n";
         fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    Ok(())
+    let mut weighed: Vec<(&str, usize)> =
+        entries.iter().map(|(name, size)| (name.as_str(), size.gzip)).collect();
+    for (part, size) in pages.iter().flat_map(Page::parts) {
+        let name = match part {
+            "wasm" => limits::WASM,
+            "js" => limits::SCRIPT,
+            _ => limits::PAGE,
+        };
+        // The first page is the one that is promised; the others are that and an entry.
+        if !weighed.iter().any(|it| it.0 == name) {
+            weighed.push((name, size.gzip));
+        }
+    }
+    limits::hold(&weighed)
+}
+
+/// Every entry of the package, without what it shares with a page that has it anyway.
+fn entries() -> Result<Vec<(String, Size)>> {
+    let package = npm::package_json()?;
+    let exports = package["exports"].as_object().context("npm/package.json exports nothing")?;
+    let scripts = exports.keys().filter(|name| resolve(&exports[*name]).is_some_and(is_script));
+    scripts.map(|name| Ok((name.clone(), Size::of(&bundled(&[name.as_str()])?)?))).collect()
+}
+
+fn is_script(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|it| it == "js")
+}
+
+/// The pages in `npm/bench/peers`.
+fn peers() -> Result<Vec<(String, Size)>> {
+    crate::run::npm("ci --prefix bench --ignore-scripts --no-progress").run()?;
+    let folder = paths::npm().join("bench/peers");
+    let mut files: Vec<_> =
+        fs::read_dir(&folder)?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
+    files.sort();
+    let named = |file: &PathBuf| {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, Size::of(&minified(file, &[])?)?))
+    };
+    files.iter().map(named).collect()
+}
+
+fn list(head: &str, sizes: &[(String, Size)]) -> String {
+    let row = |(name, size): &(String, Size)| {
+        [name.clone(), grouped(size.raw), grouped(size.gzip), grouped(size.brotli)]
+    };
+    table::render([head, "raw", "gzip -9", "brotli 11"], &sizes.iter().map(row).collect::<Vec<_>>())
+}
+
+/// As the test command does: nothing is installed for it.
+pub(crate) fn own() -> Result<()> {
+    run(&Args { no_peers: true, ..Args::default() })
 }
 
 /// Builds the package and measures it.
@@ -76,22 +141,26 @@ fn bundled(exports: &[&str]) -> Result<Vec<u8>> {
             .with_context(|| format!("npm/package.json exports no {export:?} for browsers"))?;
         imports += &format!("export * from {};\n", json!(paths::npm().join(entry)));
     }
-    let page = folder.join(format!("page-{}.js", exports.len()));
+    let page = folder.join(format!("page{}.js", exports.join("+").replace(['.', '/'], "-")));
     fs::write(&page, imports)?;
-    let bundle = page.with_extension("min.js");
-    let mut esbuild =
+    let peers = package["peerDependencies"].as_object();
+    let own = LATER.map(|part| format!("*/{part}.js"));
+    // A framework that the page has.
+    let frameworks =
+        peers.into_iter().flatten().flat_map(|it| [it.0.clone(), format!("{}/*", it.0)]);
+    minified(&page, &own.into_iter().chain(frameworks).collect::<Vec<_>>())
+}
+
+/// A page's script with all that it imports but for these.
+fn minified(page: &Path, external: &[String]) -> Result<Vec<u8>> {
+    let name = page.file_stem().unwrap_or_default().to_string_lossy();
+    let bundle = paths::scratch().join("size").join(format!("{name}.min.js"));
+    let esbuild =
         npm_bin("esbuild", "--bundle --minify --format=esm --target=es2022 --log-level=warning")
-            .arg(&page)
-            .arg(format!("--outfile={}", bundle.display()))
-            // Loaded only by pages that ask for the log of frames or a user's own sessions, or where no
-            // socket opens.
-            .arg("--external:*/debug.js")
-            .arg("--external:*/own.js")
-            .arg("--external:*/poll.js");
-    for peer in package["peerDependencies"].as_object().into_iter().flatten() {
-        esbuild = esbuild.arg(format!("--external:{}", peer.0));
-    }
-    esbuild.run()?;
+            .arg(page)
+            .arg("--define:process.env.NODE_ENV=\"production\"")
+            .arg(format!("--outfile={}", bundle.display()));
+    external.iter().fold(esbuild, |it, name| it.arg(format!("--external:{name}"))).quiet().run()?;
     fs::read(&bundle).with_context(|| format!("esbuild left no {}", bundle.display()))
 }
 

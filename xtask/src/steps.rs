@@ -9,7 +9,9 @@ use crate::run::{cargo, npm};
 use crate::tools::Tool::{
     self, Browser, Clippy, Cxx, Firefox, NpmPackages, Python, Redis, Rustfmt, WasmTarget,
 };
-use crate::{demo, fuzz, load, npm as package, pack, python, redis, simulator, size, smoke, tools};
+use crate::{
+    demo, fuzz, load, npm as package, pack, packaging, python, redis, simulator, size, smoke, tools,
+};
 
 /// One thing that must hold.
 pub(crate) struct Step {
@@ -47,9 +49,13 @@ pub(crate) const STEPS: &[Step] = &[
     step("wasm", "the wasm module, called as a page calls it", PACKAGE, wasm),
     step("npm", "TypeScript tests and types", PACKAGE, npm_tests),
     step("pack", "the npm tarball and its size", PACKAGE, tarball),
+    step("types", "old and new TypeScript, package linters, the reference", PEOPLE, || packaging::run(&["types"])),
+    step("packaging", "the tarball in two projects, seen in Chromium", PEOPLE, || packaging::run(&["script", "vite"])),
     step("browser", "people in Chromium", PEOPLE, || people("test:browser")),
     step("demo", "the demo starts, answers and stops", PACKAGE, smoke::run),
+    long("packaging-all", "the tarball in every bundler and framework, seen in Chromium", PEOPLE, || packaging::run(&[])),
     long("fuzz", "a minute for each fuzz target of the protocol", &[Cxx], fuzz::run),
+    long("throng", "15,000 who watch one user are told in time", &[], load::throng),
     long("load-long", "18,000 clients for ten minutes", &[], load::long),
     long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people("test:browser"))),
     long("firefox", "what pages go through, in Firefox", &[WasmTarget, NpmPackages, Browser, Firefox], || people("test:firefox")),
@@ -126,7 +132,7 @@ fn npm_tests() -> Result<()> {
 
 fn tarball() -> Result<()> {
     pack::run()?;
-    size::run(&size::Args::default())
+    size::own()
 }
 
 /// Runs the demo, and people in a browser, as one of npm's scripts has it.

@@ -34,12 +34,14 @@ mod encoding;
 mod fanout;
 mod handshake;
 mod hello;
+mod hex;
 #[cfg(any(feature = "jwt", feature = "callback"))]
 mod http;
 #[cfg(feature = "jwt")]
 mod jwt;
 mod limits;
 mod line;
+mod meter;
 mod origin;
 mod poll;
 mod presence;

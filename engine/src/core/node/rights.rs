@@ -25,6 +25,8 @@ pub(super) enum Asker {
     Conn { conn: ConnId, number: u32 },
     /// A session is there already.
     Session { user: Arc<str>, session: Arc<str> },
+    /// A poll.
+    Poll(u64),
 }
 
 /// A question that waits for its answer, or for its time.
@@ -54,12 +56,14 @@ pub(super) struct Rights {
 enum By {
     Conn(ConnId),
     Session { user: Arc<str>, session: Arc<str>, room: Arc<str> },
+    Poll(u64),
 }
 
 impl Wish {
     fn by(&self) -> By {
         match &self.asker {
             Asker::Conn { conn, .. } => By::Conn(*conn),
+            Asker::Poll(number) => By::Poll(*number),
             Asker::Session { user, session } => By::Session {
                 user: Arc::clone(user),
                 session: Arc::clone(session),
@@ -109,15 +113,19 @@ impl Rights {
         Some(wish)
     }
 
-    /// The connection takes back its wish to be in the room of this number; none: all of them.
-    pub(super) fn take_back(&mut self, conn: ConnId, number: Option<u32>) {
-        let Some(wishes) = self.by_asker.get(&By::Conn(conn)) else { return };
+    /// The connection takes back its wish to be in the room of this number; none: all of them. The rooms
+    /// that it wished for.
+    pub(super) fn take_back(&mut self, conn: ConnId, number: Option<u32>) -> Vec<Arc<str>> {
+        let mut rooms = Vec::new();
+        let Some(wishes) = self.by_asker.get(&By::Conn(conn)) else { return rooms };
         for wish in wishes.iter().copied().collect::<Vec<_>>() {
-            let asker = self.waiting.get(&wish).map(|it| &it.asker);
-            if number.is_none_or(|number| asker == Some(&Asker::Conn { conn, number })) {
+            let Some(row) = self.waiting.get(&wish) else { continue };
+            if number.is_none_or(|number| row.asker == Asker::Conn { conn, number }) {
+                rooms.push(Arc::clone(&row.room));
                 self.take(wish);
             }
         }
+        rooms
     }
 
     pub(super) fn forget(&mut self, conn: ConnId) {
@@ -151,6 +159,10 @@ impl Node {
             }
             (Some(false), Asker::Session { user, session }) => {
                 self.turn_out(now, user, session, &wish.room);
+            }
+            (may, &Asker::Poll(number)) => {
+                self.rights.failures += u64::from(may.is_none());
+                self.poll_right(now, number, &wish.room, may);
             }
             (None, _) => self.right_failed(now, wish),
         }

@@ -25,8 +25,8 @@ use greendot_protocol::{State, Time, Version};
 
 pub(crate) use self::crowd::CrowdRule;
 use self::onlooker::Onlookers;
-pub(crate) use self::rooms::RoomWork;
 use self::rooms::Rooms;
+pub(crate) use self::rooms::{RoomWork, SAMPLE, rounded};
 use self::sight::{Pause, Scene};
 use self::subject::Subject;
 pub(crate) use self::viewer::ViewerId;
@@ -34,6 +34,9 @@ use self::viewer::{Request, Viewer};
 use super::directory::{Change, Record, Screen};
 use super::gate::{Fineness, Glimpse, Light};
 use super::slab::{Id, Slab};
+
+/// So many watches that have ended may stand among those with something new.
+const ENDED: usize = 32;
 
 /// A watch's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -248,7 +251,7 @@ impl Watches {
         if let Some(Request { watches, .. }) = row.requests.last_mut() {
             watches.push(watch);
         }
-        if let Some(before) = row.subjects.insert(subject, watch) {
+        if let Some(before) = row.see(subject, watch) {
             if let Some(Under::Number(before)) = self.watches.get(before).map(|it| it.under) {
                 row.numbers.remove(&before);
             }
@@ -302,7 +305,7 @@ impl Watches {
         let Some(row) = self.viewers.get_mut(viewer.0) else { return };
         let Some(watch) = row.numbers.remove(&number) else { return };
         if let Some(gone) = self.watches.get(watch) {
-            row.subjects.remove(&gone.subject);
+            row.lose(gone.subject);
         }
         self.remove(watch);
     }
@@ -377,6 +380,16 @@ impl Watches {
         {
             let ended = (Arc::clone(&onlooker.name), Arc::clone(&subject.name), WatchId(watch));
             self.ended.push(ended);
+        }
+        if gone.marked
+            && let Some(viewer) = self.viewers.get_mut(gone.viewer.0)
+        {
+            // One that reads nothing is not kept a list of all that it watched meanwhile.
+            viewer.ended += 1;
+            if viewer.ended > ENDED && 2 * viewer.ended > viewer.dirty.len() {
+                viewer.dirty.retain(|it| self.watches.get(*it).is_some());
+                viewer.ended = 0;
+            }
         }
         let watchers = subject.list(gone.own, gone.under);
         watchers.swap_remove(gone.place as usize);

@@ -29,7 +29,9 @@ if what == 'end' then
     user.dirty['e' .. id] = true
   end
   -- It was there, whatever was known of it here.
-  if ARGV[15] ~= '1' then
+  -- But a revoked account's connects are refused, and what they said is of nobody.
+  local revoked = user.record and user.record[REVOKED] and user.said and user.said.k and user.said.k[1] <= connected
+  if ARGV[15] ~= '1' and not revoked then
     local record = record_of(user)
     if record[MODE] ~= INVISIBLE and hear(record, heard) and record[STATE] == OFFLINE then
       -- No change that anybody is told of: it counts from the next look on.

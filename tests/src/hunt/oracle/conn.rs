@@ -20,6 +20,8 @@ pub(super) struct Conn {
     /// Whether its session is passive.
     pub(super) passive: bool,
     pub(super) epoch: Option<u32>,
+    /// When its token ends, if it does.
+    pub(super) token_until: Option<u64>,
     /// Its node still has it open.
     pub(super) open: bool,
     /// Its node has closed it.

@@ -6,6 +6,7 @@ use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello};
 use super::conn::Watch;
 use super::session::{Leaving, Session, When};
 use super::states::Flags;
+use super::tokens::token_until;
 use super::{Due, Found, Kind, Oracle, SLACK};
 
 /// What a connection is closed with that has said goodbye.
@@ -177,7 +178,11 @@ impl Oracle<'_> {
 
     /// Of a covered session it is only known that it was heard shortly before (thin renewals).
     fn told_as_heard(&self, arrived: u64) -> u64 {
-        if self.cluster.thin { arrived.saturating_sub(self.cluster.sooner()) } else { arrived }
+        if self.cluster.thin {
+            arrived.saturating_sub(self.cluster.silence_before())
+        } else {
+            arrived
+        }
     }
 
     fn watching(&mut self, conn: usize, said: u64, frame: &ClientFrame<'_>) {
@@ -186,6 +191,7 @@ impl Oracle<'_> {
             return;
         }
         match frame {
+            ClientFrame::Token(token) => self.conns[conn].token_until = token_until(token),
             ClientFrame::Watch { request, users } => {
                 let serials =
                     users.iter().map(|it| self.watch(conn, said, it.number, it.user)).collect();
@@ -232,6 +238,7 @@ impl Oracle<'_> {
         let unsure_by = (!heard).then_some(conn);
         self.conns[conn].session = hello.session.to_owned();
         self.conns[conn].passive = hello.passive;
+        self.conns[conn].token_until = token_until(hello.token);
         if self.users[user].revoked {
             if self.cluster.shares {
                 // Known once the store is asked.
@@ -258,8 +265,12 @@ impl Oracle<'_> {
             let stays = session.hands_on(known && cluster.is_settled(session.node));
             (session.flags(now, cluster), known, session.conn, stays)
         });
-        let (carried, known, old, stays) =
-            before.unwrap_or((Flags::ACTIVE, true, None, Vec::new()));
+        let (carried, known, old, stays) = before.unwrap_or_else(|| {
+            let blurred = !self.cluster.is_settled(node);
+            let user = &self.users[user];
+            let found = if blurred { user.former_stays(hello.session, node) } else { Vec::new() };
+            (Flags::ACTIVE, true, None, found)
+        });
         let told = match said {
             Some(flags) => flags,
             None if known => carried,
@@ -408,6 +419,9 @@ impl Oracle<'_> {
         row.is_closing = true;
         if let Some(place) = expected {
             self.to_close.remove(place);
+            return Ok(());
+        }
+        if self.token_ends(conn, code) {
             return Ok(());
         }
         self.lease_ended(conn, code)

@@ -20,6 +20,7 @@ mod session;
 mod states;
 mod stays;
 mod steps;
+mod tokens;
 mod user;
 mod views;
 mod watching;
@@ -76,6 +77,8 @@ pub struct Oracle<'a> {
     round: u64,
     /// Whether anyone's possible states changed in this turn.
     shifted: bool,
+    /// The devices that anything happened to in this turn, by their numbers.
+    touched: Vec<bool>,
 }
 
 /// A connection that is to be closed.
@@ -125,6 +128,7 @@ impl<'a> Oracle<'a> {
             alarm: u64::MAX,
             round: 0,
             shifted: false,
+            touched: Vec::new(),
         }
     }
 
@@ -145,6 +149,7 @@ impl<'a> Oracle<'a> {
                 self.reading_ends()?;
             }
             self.edge(world, edges, edge, scripted)?;
+            self.touch(&edge);
         }
         self.reading_ends()?;
         if let Some(node) = self.drained.take() {
@@ -161,10 +166,30 @@ impl<'a> Oracle<'a> {
         if round {
             self.round = self.now + ROUND;
         }
-        if round || !edges.is_empty() {
+        if round || self.touched.contains(&true) {
             self.look_at_devices(world, round)?;
+            self.touched.fill(false);
         }
         Ok(())
+    }
+
+    /// Marks the devices that something happens to.
+    fn touch(&mut self, edge: &Edge) {
+        self.touched.resize(self.devices.len(), false);
+        let device = match *edge {
+            Edge::Step(_) => return self.touched.fill(true),
+            Edge::Says { device, .. }
+            | Edge::Told { device, .. }
+            | Edge::RoomTold { device }
+            | Edge::Link { device, .. } => Some(device),
+            Edge::Got { conn, .. } | Edge::Lost { conn, .. } | Edge::Dialled { conn } => {
+                self.conns[conn].device
+            }
+            _ => None,
+        };
+        if let Some(device) = device {
+            self.touched[device] = true;
+        }
     }
 
     /// What changes by time alone.
@@ -177,6 +202,7 @@ impl<'a> Oracle<'a> {
                 self.derive(user);
             }
         }
+        self.check_tokens()?;
         self.check_closings()
     }
 
@@ -215,7 +241,7 @@ impl<'a> Oracle<'a> {
             Edge::EndWaits { conn } => self.end_waits(conn),
             Edge::Frame { conn, bytes } => self.frame(conn, edges.bytes(bytes)),
             Edge::Pong { conn } => self.pong(conn),
-            Edge::Taken { .. } => {}
+            Edge::Taken { .. } | Edge::RoomTold { .. } => {}
             Edge::Refused { conn, .. } => self.conns[conn].open = false,
             Edge::Ended { conn } => self.ended(conn),
             Edge::Closes { conn, code } => return self.closes(conn, code),

@@ -33,6 +33,17 @@ pub(super) struct Presence {
     pub(super) must: bool,
 }
 
+impl Stay {
+    pub(super) fn is_sure(&self) -> bool {
+        self.sure == Sure::Yes && !self.left && self.here
+    }
+
+    /// One that may be, and may not.
+    pub(super) fn unsure(room: usize) -> Self {
+        Self { room, sure: Sure::Never, left: false, here: false }
+    }
+}
+
 impl Session {
     /// It goes into a room; `heard` if every node knows at once.
     pub(super) fn enter(&mut self, room: usize, heard: bool) {
@@ -45,6 +56,14 @@ impl Session {
                 (stay.left, stay.here) = (false, true);
             }
             None => self.stays.push(Stay { room, sure, left: false, here: true }),
+        }
+    }
+
+    /// An earlier connect of it went there, or left, at a node that did not know of the later one.
+    pub(super) fn may_have_moved(&mut self, room: usize) {
+        match self.stays.iter_mut().find(|it| it.room == room) {
+            Some(stay) => stay.sure = Sure::Never,
+            None => self.stays.push(Stay::unsure(room)),
         }
     }
 
@@ -80,6 +99,14 @@ impl Session {
     pub(super) fn stays_are_untold(&mut self) {
         for stay in self.stays.iter_mut().filter(|it| it.sure == Sure::Later || it.left) {
             (stay.sure, stay.left) = (Sure::Never, false);
+        }
+    }
+
+    /// Its node can tell nobody anything from now on: where an earlier connection went, it does not know,
+    /// and cannot say again if the session ends meanwhile.
+    pub(super) fn stays_are_parted(&mut self) {
+        for stay in self.stays.iter_mut().filter(|it| !it.here) {
+            stay.sure = Sure::Never;
         }
     }
 
@@ -122,6 +149,9 @@ impl User {
     /// Whether the user may be, and must be, taken to be in a room by one who may be behind since
     /// then.
     pub(super) fn presence(&self, room: usize, since: Option<u64>) -> Presence {
+        if self.murky {
+            return Presence { may: true, must: false };
+        }
         let since = since.unwrap_or(u64::MAX);
         let (mut may, mut must, mut end) = (false, true, u64::MAX);
         let history = self.rooms.get(room).map_or(&[][..], |it| it);

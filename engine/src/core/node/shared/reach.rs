@@ -91,6 +91,7 @@ impl Node {
             // The connection must not wait for the store: it is welcome.
             Then::Connected(lease) => self.welcome(lease),
             Then::Asked(look) => self.answer_look(now, now, &look, &[], None),
+            Then::RoomsRead(look) => self.rooms_read(now, look, &[]),
             Then::Listed { ask, viewer } => self.answer_list(now, now, ask, viewer, &[], None),
             Then::Loaded(_) | Then::Looked | Then::LookedInto | Then::Beaten | Then::Nothing => {}
         }
@@ -115,6 +116,7 @@ impl Node {
     pub(super) fn make_up(&mut self, now: Time, lost: Vec<Pending>, answered: Option<&Pending>) {
         for it in lost {
             match it.then {
+                Then::RoomsRead(look) => self.enter_rooms(now, look),
                 Then::Asked(look) => {
                     let (viewer, users) = (Arc::clone(&look.viewer), look.users.clone());
                     self.submit(now, Request::Read { viewer, users }, Then::Asked(look));
@@ -157,6 +159,8 @@ impl Node {
         leases.sort_unstable_by_key(|it| it.0);
         if lost_data {
             self.drop_questions(now);
+        }
+        if lost_data && !on(Fault::BlockForgotten) {
             // Nobody is shown to one it hid from, before it can say so again.
             for (user, viewer) in self.watches.blocks() {
                 let request = Request::SetBlock { user, viewer, blocked: true, ago: None };

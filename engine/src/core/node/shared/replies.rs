@@ -87,6 +87,7 @@ impl Node {
             Then::Asked(look) => {
                 self.answer_look(now, said, &look, &reply.reports, reply.outlooks.first());
             }
+            Then::RoomsRead(look) => self.rooms_read(now, look, &reply.rooms),
             Then::Listed { ask, viewer } => {
                 let outlook = reply.outlooks.first();
                 self.answer_list(now, said, ask, viewer, &reply.reports, outlook);

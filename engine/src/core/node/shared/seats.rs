@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Mode, ModeChoice, Span, Time};
 
 use super::{BEAT, Reach, Seat, Then};
@@ -55,6 +56,7 @@ impl Node {
             mode,
             rooms: self
                 .session_of(lease)
+                .filter(|_| !on(Fault::RoomForgotten))
                 .map_or(Vec::new(), |it| self.directory.rooms_of(it).to_vec()),
             device: (*view.device).into(),
         };
