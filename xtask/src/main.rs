@@ -22,6 +22,7 @@ mod pack;
 mod packaging;
 mod paths;
 mod python;
+mod redis;
 mod run;
 mod simulator;
 mod size;

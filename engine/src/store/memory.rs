@@ -162,7 +162,8 @@ impl MemoryStore {
             untold: BTreeSet::new(),
             notices: VecDeque::new(),
             warm_until: warming.then(|| now + settings.warmup()),
-            reached: now,
+            // One that lost what it held was out of reach: the others have to notice.
+            reached: if warming { Time::ZERO } else { now },
             asked_again: None,
             spared_until: Time::ZERO,
             journal: None,

@@ -10,6 +10,7 @@
 pub mod client;
 pub mod core;
 pub mod load;
+pub mod redis;
 pub mod report;
 pub mod server;
 

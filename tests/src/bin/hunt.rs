@@ -37,6 +37,9 @@ struct Args {
     /// With files: by how many ms delays vary.
     #[arg(long, default_value_t = 0, value_name = "MS")]
     jitter: u64,
+    /// Have the nodes share the Redis at this URL, and hold it to the store in memory.
+    #[arg(long, value_name = "URL")]
+    redis: Option<String>,
     /// Break the cores on purpose, by this fault or `all`, and tell what notices: the hunt, or else one
     /// of the files.
     #[cfg(feature = "sabotage")]
@@ -61,6 +64,12 @@ struct Tally {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(url) = &args.redis
+        && let Err(error) = greendot_tests::world::use_redis(url.clone())
+    {
+        println!("ERROR {error}");
+        return ExitCode::from(2);
+    }
     #[cfg(feature = "sabotage")]
     if let Some(name) = &args.sabotage {
         return sabotage(&args, name);

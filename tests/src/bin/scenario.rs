@@ -26,6 +26,10 @@ struct Args {
     /// Print every step, frame and change with its time.
     #[arg(long)]
     trace: bool,
+    /// Have the nodes share the Redis at this URL, and hold it to the store in memory: `kind` engine
+    /// only.
+    #[arg(long, value_name = "URL")]
+    redis: Option<String>,
     /// Scenario files (JSON, format 1).
     #[arg(required = true)]
     files: Vec<String>,
@@ -48,6 +52,12 @@ fn allocated() -> usize {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(url) = &args.redis
+        && let Err(error) = greendot_tests::world::use_redis(url.clone())
+    {
+        println!("ERROR {error}");
+        return ExitCode::from(2);
+    }
     let (mut passed, mut failed, mut unreadable) = (0, 0, 0);
     for path in &args.files {
         match run(path, &args) {

@@ -10,6 +10,7 @@ mod edges;
 mod log;
 mod node;
 mod page;
+mod played;
 mod raw;
 mod reads;
 pub(crate) mod rng;
@@ -30,6 +31,7 @@ pub use self::device::Device;
 pub use self::edges::{Bytes, Edge, Edges};
 pub use self::log::{Asked, Callback, DeviceLog, Log, ViewerEvent, ViewerSnapshot};
 pub use self::node::{HeldInRun, SimNode};
+pub use self::played::use_redis;
 pub use self::raw::{Raw, Roster};
 use self::rng::Rng;
 use self::trace::Trace;
@@ -192,7 +194,7 @@ impl<'a> World<'a> {
             delays: Rng::new(seed ^ 0x5eed),
         };
         // A node alone keeps its users itself; every other seed it works with a store, too.
-        if needs_store(scenario) || seed.is_multiple_of(2) {
+        if needs_store(scenario) || seed.is_multiple_of(2) || played::is_used() {
             world.open_store();
         }
         for name in &scenario.nodes {
