@@ -363,6 +363,8 @@ export type Poll = {
   idle?: boolean;
   /** The user's mode as this client knows it, as in a hello. */
   mode?: ModeChoice;
+  /** The rooms that the session is in, these and no others, up to 32; absent: nothing is said of rooms. */
+  rooms?: Array<string>;
 };
 
 /** The answer to a poll. */
@@ -373,6 +375,8 @@ export type Polled = {
   mark: string;
   /** The users. */
   users: Array<PolledUser>;
+  /** The rooms that the poll named, whole; absent if it named none. */
+  rooms?: Array<PolledRoom>;
 };
 
 /** A user in the answer to a poll. */
@@ -387,6 +391,18 @@ export type PolledUser = {
   coarse?: boolean;
   /** The user's note; absent if there is none. */
   note?: string;
+};
+
+/** A room in the answer to a poll. */
+export type PolledRoom = {
+  /** The room's id. */
+  room: string;
+  /** Whether the user may not be there; absent if it may. */
+  refused?: boolean;
+  /** About how many are there, if these are only some of them. */
+  count?: number;
+  /** Who is there, as far as this user may see. */
+  members: Array<Member>;
 };
 
 /** Why a poll was not answered. */

@@ -54,6 +54,7 @@ pub fn module() -> String {
     module.declare::<poll::Poll<'_>>();
     module.declare::<poll::Polled<'_>>();
     module.declare::<poll::PolledUser<'_>>();
+    module.declare::<poll::PolledRoom<'_>>();
     module.declare::<poll::PollRefused<'_>>();
     module.0
 }

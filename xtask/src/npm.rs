@@ -13,7 +13,7 @@ use crate::run::npm;
 use crate::stamp::Work;
 use crate::{paths, wasm};
 
-/// Builds what gets published: wasm, glue and TypeScript. Once is enough for all the steps of one command.
+/// Builds what gets published: wasm and TypeScript. Once is enough for all the steps of one command.
 pub(crate) fn build() -> Result<()> {
     static BUILT: OnceLock<()> = OnceLock::new();
     if BUILT.get().is_some() {
@@ -23,11 +23,7 @@ pub(crate) fn build() -> Result<()> {
     let dist = paths::npm().join("dist");
     let work = Work {
         name: "npm-package",
-        inputs: vec![
-            paths::npm(),
-            paths::wasm().join("client.js"),
-            paths::wasm().join("client.d.ts"),
-        ],
+        inputs: vec![paths::npm()],
         except: &["bench", "browser", "demo", "packaging", "test"],
         recipe: String::new(),
         outputs: vec![

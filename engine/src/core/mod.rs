@@ -22,6 +22,6 @@ pub use gate::{DELAY, Fineness, Glimpse, LastSeen, RECENTLY, THIS_WEEK};
 pub use name::Name;
 pub use node::{
     Answer, AudienceCounts, ConnId, Connect, Ending, HeldSession, Mark, Node, NodeCounts, Output,
-    Refusal, SelfReport, Start, Transition,
+    Refusal, RoomAnswer, SelfReport, Start, Transition, Who,
 };
 pub use settings::{AudienceRule, CLIENTS_RETURN, Settings, SettingsError};

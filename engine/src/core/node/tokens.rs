@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use foldhash::quality::FixedState;
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{CloseCode, ErrorCode, Span, Time};
 
 use super::{ConnId, Node};
@@ -77,6 +78,9 @@ impl Node {
     /// Tokens that have run out take their connections with them (rule 18).
     pub(super) fn end_tokens(&mut self, now: Time) {
         while let Some(conn) = self.tokens.pop(now) {
+            if on(Fault::TokenKept) {
+                continue;
+            }
             self.hang_up(now, conn, CloseCode::TokenExpired);
         }
     }

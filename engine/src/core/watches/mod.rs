@@ -25,8 +25,8 @@ use greendot_protocol::{State, Time, Version};
 
 pub(crate) use self::crowd::CrowdRule;
 use self::onlooker::Onlookers;
-pub(crate) use self::rooms::RoomWork;
 use self::rooms::Rooms;
+pub(crate) use self::rooms::{RoomWork, SAMPLE, rounded};
 use self::sight::{Pause, Scene};
 use self::subject::Subject;
 pub(crate) use self::viewer::ViewerId;
@@ -34,6 +34,9 @@ use self::viewer::{Request, Viewer};
 use super::directory::{Change, Record, Screen};
 use super::gate::{Fineness, Glimpse, Light};
 use super::slab::{Id, Slab};
+
+/// So many watches that have ended may stand among those with something new.
+const ENDED: usize = 32;
 
 /// A watch's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -212,7 +215,8 @@ impl Watches {
     }
 
     /// Begins to show `user` to the viewer under `number`. What the viewer sees first is the
-    /// snapshot for the request that was opened last. `grant` is what the application lets it see,
+    /// snapshot for the request that was opened last. If it sees the user already, this watch takes
+    /// that one's place: a change is told once to a connection. `grant` is what the application lets it see,
     /// if it has said so. `record` is asked for only if nobody here watches the user yet; if it
     /// gives none, it is to be loaded.
     pub(crate) fn watch(
@@ -246,6 +250,12 @@ impl Watches {
         row.numbers.insert(number, watch);
         if let Some(Request { watches, .. }) = row.requests.last_mut() {
             watches.push(watch);
+        }
+        if let Some(before) = row.subjects.insert(subject, watch) {
+            if let Some(Under::Number(before)) = self.watches.get(before).map(|it| it.under) {
+                row.numbers.remove(&before);
+            }
+            self.remove(before);
         }
         Some(Begun { watch: WatchId(watch), load })
     }
@@ -292,10 +302,12 @@ impl Watches {
 
     /// Ends the watch with this number, if there is one.
     pub(crate) fn unwatch(&mut self, viewer: ViewerId, number: u32) {
-        let found = self.viewers.get_mut(viewer.0).and_then(|it| it.numbers.remove(&number));
-        if let Some(watch) = found {
-            self.remove(watch);
+        let Some(row) = self.viewers.get_mut(viewer.0) else { return };
+        let Some(watch) = row.numbers.remove(&number) else { return };
+        if let Some(gone) = self.watches.get(watch) {
+            row.subjects.remove(&gone.subject);
         }
+        self.remove(watch);
     }
 
     /// What an operation changed is marked for those who may see it.
@@ -368,6 +380,16 @@ impl Watches {
         {
             let ended = (Arc::clone(&onlooker.name), Arc::clone(&subject.name), WatchId(watch));
             self.ended.push(ended);
+        }
+        if gone.marked
+            && let Some(viewer) = self.viewers.get_mut(gone.viewer.0)
+        {
+            // One that reads nothing is not kept a list of all that it watched meanwhile.
+            viewer.ended += 1;
+            if viewer.ended > ENDED && 2 * viewer.ended > viewer.dirty.len() {
+                viewer.dirty.retain(|it| self.watches.get(*it).is_some());
+                viewer.ended = 0;
+            }
         }
         let watchers = subject.list(gone.own, gone.under);
         watchers.swap_remove(gone.place as usize);

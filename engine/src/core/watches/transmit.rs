@@ -33,6 +33,7 @@ impl Watches {
             }
             row.afresh = false;
             row.dirty.clear();
+            row.ended = 0;
             let entries = first_sights(&scene, &mut self.watches, &all);
             emit(&ServerFrame::Snapshot { epoch, request: 0, entries });
         }
@@ -42,6 +43,7 @@ impl Watches {
             row.requests.extract_if(.., |it| can_show(&scene, watches, &it.watches)).collect();
         let released = row.released;
         let dirty = if released { std::mem::take(&mut row.dirty) } else { Vec::new() };
+        row.ended = if released { 0 } else { row.ended };
         row.released = false;
         let mut members: Vec<(Id, Id)> = Vec::new();
         for request in requests {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Member, ServerFrame, State, Time};
 
 use super::super::sight::Scene;
@@ -31,6 +32,15 @@ impl Watches {
         }
     }
 
+    /// Nothing is told of these now.
+    fn pass_over(&mut self, marks: &[Id]) {
+        for &watch in marks {
+            if let Some(row) = self.watches.get_mut(watch) {
+                row.marked = false;
+            }
+        }
+    }
+
     fn transmit_seat(
         &mut self,
         now: Time,
@@ -39,7 +49,10 @@ impl Watches {
         released: bool,
         emit: &mut dyn FnMut(&ServerFrame<'_>),
     ) {
-        let Some(seat) = self.rooms.seats.get(id).filter(|it| !it.paused) else { return };
+        let Some(seat) = self.rooms.seats.get(id) else { return };
+        if seat.paused {
+            return self.pass_over(&marks);
+        }
         let Some(roster) = self.rooms.rows.get(seat.room).and_then(|it| it.roster.as_ref()) else {
             return;
         };
@@ -59,11 +72,7 @@ impl Watches {
             return;
         }
         if !whole && sees_crowd && !seat.dirty {
-            for &watch in &marks {
-                if let Some(row) = self.watches.get_mut(watch) {
-                    row.marked = false;
-                }
-            }
+            self.pass_over(&marks);
             if !marks.is_empty() {
                 self.crowd_changes(now, id);
             }
@@ -85,7 +94,7 @@ impl Watches {
             (visible > self.rooms.limit || stays).then_some(visible)
         };
         let number = seat.number;
-        if let Some(count) = crowd {
+        if let Some(count) = crowd.filter(|_| !on(Fault::RoomNeverCrowded)) {
             let count = rounded(count);
             let mut sample: Vec<Seen> = Vec::new();
             for name in &roster.members {
@@ -122,6 +131,7 @@ impl Watches {
             return emit(&ServerFrame::Room { number, members: rows(&members) });
         }
         let mut members: BTreeMap<Arc<str>, State> = BTreeMap::new();
+        let mut left = seat.left.clone();
         for watch in marks {
             let Some(row) = self.watches.get(watch).filter(|it| it.pause.is_none()) else {
                 continue;
@@ -130,18 +140,17 @@ impl Watches {
                 continue;
             };
             let (before, state) = look(&scene, &mut self.watches, watch);
-            let changed = before != state && (is_present(before) || is_present(state));
             // Who left and is there again has not left.
-            if changed || (is_present(state) && seat.left.contains(&name)) {
+            let before = left.remove(&name).unwrap_or(before);
+            if before != state && (is_present(before) || is_present(state)) {
                 let state = if is_present(state) { state } else { State::Offline };
                 members.insert(name, state);
             }
         }
         let Some(seat) = self.rooms.seats.get_mut(id) else { return };
         seat.dirty = false;
-        for name in std::mem::take(&mut seat.left) {
-            members.entry(name).or_insert(State::Offline);
-        }
+        seat.left.clear();
+        members.extend(left.into_keys().map(|name| (name, State::Offline)));
         if !members.is_empty() {
             let members: Vec<Seen> = members.into_iter().collect();
             emit(&ServerFrame::RoomEvents { number, members: rows(&members) });
@@ -171,7 +180,7 @@ fn look(scene: &Scene<'_>, watches: &mut Slab<Watch>, id: Id) -> (State, State) 
 }
 
 /// About so many, to two digits: one who comes or goes does not show.
-fn rounded(count: usize) -> u32 {
+pub(crate) fn rounded(count: usize) -> u32 {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     let mut step = 10;
     while count / step >= 100 {
