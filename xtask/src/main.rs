@@ -15,6 +15,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod demo;
 mod fuzz;
+mod limits;
 mod load;
 mod npm;
 mod pack;

@@ -15,8 +15,8 @@ use super::auth::AnyAuthenticate;
 use super::clock::Clock;
 use super::driver::Driver;
 use super::limits::Limits;
+use super::meter::Meter;
 use super::origin::Origins;
-use super::poll::Pollers;
 use super::presence::{Presence, Shared};
 use super::upgrade::OVERFLOW;
 use crate::core::{Node, Settings, SettingsError, Start};
@@ -164,7 +164,8 @@ impl Builder {
             authenticator: self.authenticator,
             origins,
             limits,
-            pollers: Pollers::default(),
+            pollers: Meter::new(limits.polls_per_second, limits.poll_burst),
+            namers: Meter::new(limits.names_per_second, limits.name_burst),
             open: AtomicUsize::new(0),
             ended: Notify::new(),
             unauthenticated: Arc::new(Semaphore::new(limits.unauthenticated)),

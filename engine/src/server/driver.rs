@@ -135,15 +135,16 @@ impl Driver {
         self.operate(|now, core| operate(now, &mut core.node)).0
     }
 
-    /// How long what changes is gathered; and how long whoever asks about users waits for the answer.
-    pub(super) fn tick(&self) -> Span {
-        self.tick
+    /// How long whoever asks waits for the answer: most of a tick. It is out before others are told of what was
+    /// asked, whoever they are and how long that takes.
+    pub(super) fn pause(&self) -> Span {
+        self.tick.fraction(3, 4)
     }
 
-    /// What an application said that some connections wait for: they are told a tick from now.
+    /// What an application said that some connections wait for: they are told most of a tick from now.
     fn answered(&self, operate: impl FnOnce(Time, &mut Node)) {
         self.operate(|now, core| {
-            core.answers_at = Some(now + self.tick);
+            core.answers_at = Some(now + self.pause());
             operate(now, &mut core.node);
         });
     }

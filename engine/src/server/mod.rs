@@ -41,6 +41,7 @@ mod http;
 mod jwt;
 mod limits;
 mod line;
+mod meter;
 mod origin;
 mod poll;
 mod presence;

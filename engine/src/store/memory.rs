@@ -540,7 +540,9 @@ impl MemoryStore {
             None => self.past.ended(now, name.clone(), connected),
         }
         // It was there, whatever was known of it here.
-        if !it.passive {
+        // A revoked account's connects are refused, and what they said is of nobody.
+        let revoked = self.directory.is_revoked(&name.user);
+        if !it.passive && !(revoked && self.past.was_revoked_by(&name.user, connected)) {
             let (user, later) = self.directory.hear(&name.user, heard);
             if later && !self.directory.record(user).public.is_present() {
                 // No change that anybody is told of: it counts from the next look on.

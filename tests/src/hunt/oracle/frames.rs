@@ -178,7 +178,11 @@ impl Oracle<'_> {
 
     /// Of a covered session it is only known that it was heard shortly before (thin renewals).
     fn told_as_heard(&self, arrived: u64) -> u64 {
-        if self.cluster.thin { arrived.saturating_sub(self.cluster.sooner()) } else { arrived }
+        if self.cluster.thin {
+            arrived.saturating_sub(self.cluster.silence_before())
+        } else {
+            arrived
+        }
     }
 
     fn watching(&mut self, conn: usize, said: u64, frame: &ClientFrame<'_>) {
@@ -261,8 +265,12 @@ impl Oracle<'_> {
             let stays = session.hands_on(known && cluster.is_settled(session.node));
             (session.flags(now, cluster), known, session.conn, stays)
         });
-        let (carried, known, old, stays) =
-            before.unwrap_or((Flags::ACTIVE, true, None, Vec::new()));
+        let (carried, known, old, stays) = before.unwrap_or_else(|| {
+            let blurred = !self.cluster.is_settled(node);
+            let user = &self.users[user];
+            let found = if blurred { user.former_stays(hello.session, node) } else { Vec::new() };
+            (Flags::ACTIVE, true, None, found)
+        });
         let told = match said {
             Some(flags) => flags,
             None if known => carried,

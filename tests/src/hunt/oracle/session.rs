@@ -111,7 +111,9 @@ impl Session {
     /// By when it must have ended.
     pub(super) fn must_end(&self, cluster: &Cluster) -> u64 {
         let periods = &cluster.periods;
-        let lease = self.heard.read + periods.ttl;
+        // Of one that its node covered, the others know when the node showed itself last: within a second.
+        let blind = cluster.thin && (self.orphan || !cluster.is_settled(self.node));
+        let lease = self.heard.read + periods.ttl + if blind { BATCH } else { 0 };
         let swept = |due| cluster.swept(due, self.node);
         let ends = match self.leaving {
             // Its node has taken the word with it, or keeps it: the lease is all that is left to the
