@@ -15,6 +15,7 @@ mod name;
 mod node;
 mod settings;
 mod slab;
+mod table;
 mod watches;
 mod wheel;
 

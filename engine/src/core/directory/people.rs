@@ -12,6 +12,7 @@ use super::{Change, Face, Record, SessionId};
 use crate::core::gate::LastSeen;
 use crate::core::moment::Moment;
 use crate::core::name::Name;
+use crate::core::table::Table;
 
 /// A user's place in the directory; it never changes within an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,9 +21,10 @@ pub struct UserId(pub(super) u32);
 /// All users ever heard of in this epoch.
 #[derive(Debug)]
 pub(super) struct People {
-    rows: Vec<Person>,
-    /// Finds a row by its name.
-    index: HashTable<u32>,
+    rows: Table<Person>,
+    /// Finds a row by its name: many small tables, each of which takes a part of the hashes. So one that grows holds the core
+    /// for a moment only, however many users there are.
+    index: Box<[HashTable<u32>]>,
     hasher: SeedableRandomState,
     /// What few users have; marked in their rows.
     rare: HashMap<UserId, Rare, FixedState>,
@@ -41,6 +43,9 @@ pub(super) struct Person {
     /// Flags, and above them the mode's number.
     flags: u8,
 }
+
+/// Parts of the index. With four million users one of them has some 16,000, and grows in under a millisecond.
+const PARTS: usize = 256;
 
 /// No session.
 const NONE: u32 = u32::MAX;
@@ -70,7 +75,12 @@ struct Rare {
 impl People {
     pub(super) fn new(seed: u64) -> Self {
         let hasher = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
-        Self { rows: Vec::new(), index: HashTable::new(), hasher, rare: HashMap::default() }
+        Self {
+            rows: Table::default(),
+            index: (0..PARTS).map(|_| HashTable::new()).collect(),
+            hasher,
+            rare: HashMap::default(),
+        }
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = UserId> {
@@ -79,8 +89,8 @@ impl People {
 
     /// The user with this name, if ever heard of.
     pub(super) fn find(&self, name: &str) -> Option<UserId> {
-        let hash = self.hasher.hash_one(name);
-        let found = self.index.find(hash, |&it| *self.rows[it as usize].name == *name);
+        let hash = self.hasher.hash_one(name.as_bytes());
+        let found = self.index[part(hash)].find(hash, |&it| self.rows[it as usize].name == *name);
         found.copied().map(UserId)
     }
 
@@ -90,45 +100,28 @@ impl People {
     ///
     /// At 2³² users.
     pub(super) fn intern(&mut self, name: &str) -> UserId {
-        use hashbrown::hash_table::Entry;
-        if self.index.len() == self.index.capacity() {
-            self.grow_index();
+        let hash = self.hasher.hash_one(name.as_bytes());
+        let (rows, hasher) = (&mut self.rows, &self.hasher);
+        let index = &mut self.index[part(hash)];
+        if let Some(&id) = index.find(hash, |&it| rows[it as usize].name == *name) {
+            return UserId(id);
         }
-        let (rows, hasher) = (&self.rows, &self.hasher);
-        let same = |it: &u32| *rows[*it as usize].name == *name;
-        let again = |it: &u32| hasher.hash_one(rows[*it as usize].name.as_str());
-        match self.index.entry(hasher.hash_one(name), same, again) {
-            Entry::Occupied(found) => UserId(*found.get()),
-            Entry::Vacant(free) => {
-                let id = u32::try_from(rows.len()).expect("fewer than 2^32 users");
-                free.insert(id);
-                self.rows.push(Person {
-                    name: name.into(),
-                    first: NONE,
-                    version: Version(0),
-                    seen: Moment::NEVER,
-                    state: State::default(),
-                    flags: 0,
-                });
-                UserId(id)
-            }
-        }
+        let id = u32::try_from(rows.len()).expect("fewer than 2^32 users");
+        index.insert_unique(hash, id, |&it| hasher.hash_one(rows[it as usize].name.as_bytes()));
+        rows.push(Person {
+            name: name.into(),
+            first: NONE,
+            version: Version(0),
+            seen: Moment::NEVER,
+            state: State::default(),
+            flags: 0,
+        });
+        UserId(id)
     }
 
     /// Reads the rows of these users; what it returns means nothing.
     pub(super) fn look_ahead(&self, users: impl Iterator<Item = UserId>) -> usize {
         users.map(|it| usize::from(self.row(it).flags)).sum()
-    }
-
-    /// Makes room for as many more. The table would do it by itself, but in its own order: here the
-    /// names are read as they lie.
-    fn grow_index(&mut self) {
-        let mut index = HashTable::with_capacity(2 * self.index.capacity());
-        for (place, row) in self.rows.iter().enumerate() {
-            let hash = self.hasher.hash_one(row.name.as_str());
-            index.insert_unique(hash, place as u32, |_| unreachable!("there is room for all"));
-        }
-        self.index = index;
     }
 
     pub(super) fn name(&self, id: UserId) -> &Name {
@@ -148,6 +141,11 @@ impl People {
             wish: rare.map(|it| it.wish).unwrap_or_default(),
             wishes: rare.map_or(0, |it| it.wishes),
         }
+    }
+
+    /// The note, if there is one.
+    pub(super) fn note(&self, id: UserId) -> Option<Arc<str>> {
+        self.rare(id).map(|it| Arc::clone(&it.note)).filter(|it| !it.is_empty())
     }
 
     /// What others may see.
@@ -270,6 +268,11 @@ impl People {
         self.row_mut(id).flags |= RARE;
         self.rare.entry(id).or_default()
     }
+}
+
+/// The part of the index that has the names of this hash. The table itself goes by the low and the uppermost bits.
+fn part(hash: u64) -> usize {
+    (hash >> 40) as usize % PARTS
 }
 
 impl Person {

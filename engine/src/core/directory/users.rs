@@ -89,6 +89,16 @@ impl Directory {
         self.people.record(user)
     }
 
+    /// How others see the user.
+    pub(crate) fn public(&self, user: UserId) -> Face {
+        self.people.public(user)
+    }
+
+    /// The user's note, if there is one.
+    pub(crate) fn note(&self, user: UserId) -> Option<Arc<str>> {
+        self.people.note(user)
+    }
+
     /// The user's mode and its revision.
     pub fn mode(&self, user: UserId) -> (Mode, Revision) {
         self.people.mode(user)
@@ -232,6 +242,16 @@ impl Directory {
         }
     }
 
+    /// Gives some of the room back that nobody needs any more.
+    pub(crate) fn give_back(&mut self) {
+        self.sessions.give_back();
+    }
+
+    /// Whether [`Self::take_followed`] has something to tell.
+    pub(crate) fn has_followed(&self) -> bool {
+        self.followed.as_ref().is_some_and(|it| !it.is_empty())
+    }
+
     /// Users whose sessions have changed since the last call.
     pub(crate) fn take_followed(&mut self) -> Vec<UserId> {
         let mut users = self.followed.as_mut().map(std::mem::take).unwrap_or_default();
@@ -348,6 +368,11 @@ impl Directory {
     /// Who is in a room; up to `limit` users are named, of more only some.
     pub fn roster(&self, room: &Arc<str>, limit: usize) -> Roster {
         self.rooms.roster(room, limit, |user| self.shared_name(user))
+    }
+
+    /// Whether [`Self::take_touched_rooms`] has something to tell.
+    pub(crate) fn has_touched_rooms(&self) -> bool {
+        self.rooms.has_touched()
     }
 
     /// Rooms whose roster has changed since the last call.

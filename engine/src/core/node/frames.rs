@@ -31,13 +31,7 @@ impl Node {
         let late = !leaves && self.is_late(now, conn);
         match self.leases.touch(now, conn) {
             Touch::Nobody => return,
-            Touch::Alive => self.renewed(now, conn, None, late),
-            Touch::Noted { silence, lingers } => {
-                self.renewed(now, conn, silence, late);
-                if lingers {
-                    self.revive(now, conn);
-                }
-            }
+            touch => self.renewed(now, conn, touch, late),
         }
         match frame {
             ClientFrame::Hello(_) => self.end(now, conn, Ending::Code(CloseCode::BadFrame)),
@@ -85,13 +79,19 @@ impl Node {
     }
 
     /// A frame of a kind unknown here, or a pong, has arrived: a sign of life. It takes no `closing` back.
+    #[inline]
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
+        if self.shared.is_some() || !self.leases.renew(now, conn) {
+            self.weigh_pong(now, conn);
+        }
+    }
+
+    /// One that is more than a renewal.
+    fn weigh_pong(&mut self, now: Time, conn: ConnId) {
         let late = self.is_late(now, conn);
         match self.leases.pong(now, conn) {
-            Touch::Alive if self.shared.is_none() => {}
             Touch::Nobody => {}
-            Touch::Alive => self.renewed(now, conn, None, late),
-            Touch::Noted { silence, .. } => self.renewed(now, conn, silence, late),
+            touch => self.renewed(now, conn, touch, late),
         }
     }
 
@@ -107,11 +107,17 @@ impl Node {
         self.shared.is_some() && self.leases.get(conn).is_some_and(|it| it.deadline <= now)
     }
 
-    /// A lease has been renewed, after a silence of this length if that was reported; `late` if it had
-    /// run out.
-    fn renewed(&mut self, now: Time, conn: ConnId, silence: Option<Span>, late: bool) {
+    /// A lease has been renewed; `late` if it had run out.
+    fn renewed(&mut self, now: Time, conn: ConnId, touch: Touch, late: bool) {
+        let (silence, lingers) = match touch {
+            Touch::Noted { silence, lingers } => (silence, lingers),
+            Touch::Alive | Touch::Nobody => (None, false),
+        };
         if self.shared.is_some() {
             self.seat_heard(now, conn, silence, late);
+        }
+        if lingers {
+            self.revive(now, conn);
         }
     }
 
@@ -130,8 +136,7 @@ impl Node {
         if let Some(secs) = beat.input_age_secs {
             let age = Span::from_secs(u64::from(secs));
             self.leases.input(conn, now - age);
-            let found = self.leases.get(conn).is_some_and(|it| it.idle == Idle::Found);
-            if found && age < self.leases.idle_after(conn) {
+            if self.leases.idle(conn) == Some(Idle::Found) && age < self.leases.idle_after(conn) {
                 self.set_idle(now, conn, Idle::No);
             }
         }

@@ -42,6 +42,8 @@ impl Node {
                     self.watches.end_warmup();
                     self.schedule_flush(now);
                 }
+                self.directory.give_back();
+                self.leases.give_back();
                 self.submit(now, Request::Sweep, Then::Nothing);
                 return;
             }

@@ -7,7 +7,7 @@
 
 use greendot_protocol::{Span, Time};
 
-use super::{Watches, mark};
+use super::Watches;
 use crate::core::gate::HOUR;
 use crate::core::slab::Id;
 
@@ -114,12 +114,9 @@ impl Watches {
         for watch in part {
             let Some(row) = self.watches.get(watch) else { continue };
             let differs = self.scene(now).glimpse(row).is_some_and(|it| row.shown.differs(&it));
-            if differs {
-                mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
-            } else if let Some(row) = self.watches.get_mut(watch).filter(|it| it.renumber) {
-                // The numbering still goes on from what was shown.
-                row.marked = true;
-                super::enlist(&mut self.viewers, &mut self.marked, row.viewer, watch);
+            // Where nothing differs, the numbering may still have to go on from what was shown.
+            if differs || row.renumber {
+                self.outboxes.mark(watch);
             }
         }
         if over && again {

@@ -10,6 +10,7 @@
 mod crowd;
 mod loading;
 mod onlooker;
+mod outbox;
 mod rooms;
 mod sight;
 mod subject;
@@ -25,6 +26,7 @@ use greendot_protocol::{State, Time, Version};
 
 pub(crate) use self::crowd::CrowdRule;
 use self::onlooker::Onlookers;
+use self::outbox::Outboxes;
 pub(crate) use self::rooms::RoomWork;
 use self::rooms::Rooms;
 use self::sight::{Pause, Scene};
@@ -38,6 +40,10 @@ use super::slab::{Id, Slab};
 /// A watch's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct WatchId(Id);
+
+/// The place of a user whom somebody here watches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SubjectId(Id);
 
 #[cfg(test)]
 impl WatchId {
@@ -56,8 +62,9 @@ pub(crate) struct Watches {
     viewers: Slab<Viewer>,
     onlookers: Onlookers,
     rooms: Rooms,
-    /// Viewers with something marked, waiting for the tick.
-    marked: Vec<ViewerId>,
+    outboxes: Outboxes,
+    /// Slots of watches taken from an outbox: the room for them is kept.
+    taken: Vec<u32>,
     warming: bool,
     /// Where rounded times begin.
     grid: Time,
@@ -97,7 +104,6 @@ struct Watch {
     /// The version shown less the one that the gate gives.
     offset: i64,
     shown: Shown,
-    marked: bool,
 }
 
 /// Where what a watch shows belongs.
@@ -163,7 +169,8 @@ impl Watches {
             viewers: Slab::default(),
             onlookers: Onlookers::new(seed),
             rooms: Rooms::new(room_limit, seed),
-            marked: Vec::new(),
+            outboxes: Outboxes::default(),
+            taken: Vec::new(),
             warming,
             grid: Time::ZERO,
             blind: false,
@@ -240,8 +247,8 @@ impl Watches {
             renumber: false,
             offset: 0,
             shown: Shown::NOTHING,
-            marked: true,
         });
+        self.outboxes.begin(watch, viewer, true);
         let row = self.viewers.get_mut(viewer.0)?;
         row.numbers.insert(number, watch);
         if let Some(Request { watches, .. }) = row.requests.last_mut() {
@@ -263,15 +270,6 @@ impl Watches {
             }
         }
         id
-    }
-
-    /// Something waits for the viewer.
-    fn mark_viewer(&mut self, viewer: ViewerId) {
-        let Some(row) = self.viewers.get_mut(viewer.0) else { return };
-        if !row.marked {
-            row.marked = true;
-            self.marked.push(viewer);
-        }
     }
 
     fn find_or_load(
@@ -298,11 +296,21 @@ impl Watches {
         }
     }
 
+    /// The user, if anybody here watches it.
+    pub(crate) fn subject(&self, user: &str) -> Option<SubjectId> {
+        self.names.get(user).copied().map(SubjectId)
+    }
+
     /// What an operation changed is marked for those who may see it.
-    pub(crate) fn publish(&mut self, now: Time, user: &str, record: &Record, change: Change) {
-        let Some(&id) = self.names.get(user) else { return };
+    pub(crate) fn publish(
+        &mut self,
+        now: Time,
+        SubjectId(id): SubjectId,
+        record: Record,
+        change: Change,
+    ) {
         let Some(subject) = self.subjects.get_mut(id) else { return };
-        subject.record = Some(record.clone());
+        subject.record = Some(record);
         if change.public {
             self.tell_watchers(now, id);
             self.tell_seats(now, id);
@@ -315,7 +323,7 @@ impl Watches {
     fn tell_own(&mut self, subject: Id) {
         let Some(subject) = self.subjects.get(subject) else { return };
         for &watch in &subject.own {
-            mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+            self.outboxes.mark(watch);
         }
     }
 
@@ -331,7 +339,7 @@ impl Watches {
             return self.tell_crowd(now, id);
         }
         for &watch in &subject.watchers {
-            mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+            self.outboxes.mark(watch);
         }
     }
 
@@ -343,22 +351,22 @@ impl Watches {
         if watched && subject.is_some_and(|it| it.watchers.len() > self.crowds.limit) {
             return self.tell_crowd(now, row.subject);
         }
-        mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+        self.outboxes.mark(watch);
     }
 
     /// The warm-up is over: users never heard from are offline (rule 12 a).
     pub(crate) fn end_warmup(&mut self) {
         self.warming = false;
-        for (id, watch) in self.watches.iter_mut() {
-            if watch.shown.state == State::Unknown && !watch.marked {
-                watch.marked = true;
-                enlist(&mut self.viewers, &mut self.marked, watch.viewer, id);
+        for (id, watch) in self.watches.iter() {
+            if watch.shown.state == State::Unknown {
+                self.outboxes.mark(id);
             }
         }
     }
 
     fn remove(&mut self, watch: Id) {
         let Some(gone) = self.watches.remove(watch) else { return };
+        self.outboxes.unmark(watch);
         let Some(subject) = self.subjects.get_mut(gone.subject) else { return };
         if self.audited
             && !gone.own
@@ -388,28 +396,5 @@ impl Watches {
             self.names.remove(&subject.name);
             self.forgotten.push(subject.name);
         }
-    }
-}
-
-/// Marks a watch, once until it is looked at.
-fn mark(
-    watches: &mut Slab<Watch>,
-    viewers: &mut Slab<Viewer>,
-    marked: &mut Vec<ViewerId>,
-    watch: Id,
-) {
-    let Some(row) = watches.get_mut(watch) else { return };
-    if !row.marked {
-        row.marked = true;
-        enlist(viewers, marked, row.viewer, watch);
-    }
-}
-
-fn enlist(viewers: &mut Slab<Viewer>, marked: &mut Vec<ViewerId>, viewer: ViewerId, watch: Id) {
-    let Some(row) = viewers.get_mut(viewer.0) else { return };
-    row.dirty.push(watch);
-    if !row.marked {
-        row.marked = true;
-        marked.push(viewer);
     }
 }

@@ -6,7 +6,7 @@ use greendot_protocol::Time;
 
 use super::onlooker::Onlookers;
 use super::subject::Subject;
-use super::{Shown, Watch, WatchId, Watches, mark};
+use super::{Shown, Watch, WatchId, Watches};
 use crate::core::directory::{Bar, Outlook, Screen};
 use crate::core::gate::{Fineness, Glimpse, Light, Sight};
 use crate::core::node::ConnId;
@@ -90,7 +90,7 @@ impl Watches {
         let Some(before) = before else {
             // Whoever was shown unknown meanwhile is concerned.
             for watch in self.watches_of(id) {
-                mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+                self.outboxes.mark(watch);
             }
             return;
         };

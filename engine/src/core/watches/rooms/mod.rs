@@ -12,7 +12,7 @@ use std::sync::Arc;
 use foldhash::quality::SeedableRandomState;
 use greendot_protocol::{Span, State, Time};
 
-use super::{Shown, Slab, Under, ViewerId, Watch, WatchId, Watches, enlist, mark};
+use super::{Shown, Slab, Under, ViewerId, Watch, WatchId, Watches};
 use crate::core::directory::{Record, Roster};
 use crate::core::gate::Fineness;
 use crate::core::node::ConnId;
@@ -365,7 +365,7 @@ impl Watches {
             if self.audited && own != name {
                 work.ask.push((Arc::clone(&own), name, WatchId(watch)));
             }
-            enlist(&mut self.viewers, &mut self.marked, viewer_id, watch);
+            self.outboxes.mark(watch);
         }
         let Some(row) = self.rooms.seats.get_mut(seat) else { return };
         // A reader that reads nothing is not kept a list of all who came and went.
@@ -375,7 +375,7 @@ impl Watches {
         }
         if changed {
             row.dirty = true;
-            self.mark_viewer(viewer_id);
+            self.outboxes.list(viewer_id);
         }
         if row_is_whole(&self.rooms.seats, seat) {
             work.wake.push(conn);
@@ -397,7 +397,7 @@ impl Watches {
         work.load.extend(load);
         let grant = if self.audited { Fineness::Nothing } else { Fineness::Live };
         let pause = (self.audited && !own).then(Box::default);
-        self.insert(Watch {
+        let watch = self.insert(Watch {
             viewer,
             onlooker,
             subject,
@@ -410,8 +410,9 @@ impl Watches {
             renumber: false,
             offset: 0,
             shown: Shown::NOTHING,
-            marked: true,
-        })
+        });
+        self.outboxes.begin(watch, viewer, false);
+        watch
     }
 
     /// The watches of a seat.
@@ -443,7 +444,7 @@ impl Watches {
         let Some(subject) = self.subjects.get(subject) else { return };
         if subject.seats.len() <= self.crowds.limit {
             for &watch in &subject.seats {
-                mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+                self.outboxes.mark(watch);
             }
             return;
         }

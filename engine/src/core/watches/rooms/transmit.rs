@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use greendot_protocol::{Member, ServerFrame, State, Time};
 
+use super::super::outbox::Outboxes;
 use super::super::sight::Scene;
 use super::super::{Shown, Slab, ViewerId, Watch, Watches};
 use super::{SAMPLE, Seen, is_present};
@@ -32,13 +33,7 @@ impl Watches {
             let crowd = roster.is_crowd(limit);
             let marks = marked.iter().filter(|it| it.0 == id).map(|it| it.1);
             if !seat.whole && crowd && !seat.dirty {
-                let marks: Vec<Id> = marks.collect();
-                for &watch in &marks {
-                    if let Some(row) = self.watches.get_mut(watch) {
-                        row.marked = false;
-                    }
-                }
-                if !marks.is_empty() {
+                if marks.count() > 0 {
                     self.crowd_changes(now, id);
                 }
                 continue;
@@ -61,7 +56,7 @@ impl Watches {
                 let mut sample: Vec<Seen> = Vec::new();
                 for name in &roster.members {
                     let Some(watch) = seat.watches.get(name) else { continue };
-                    let state = look(&scene, &mut self.watches, *watch).1;
+                    let state = look(&scene, &mut self.watches, &mut self.outboxes, *watch).1;
                     if is_present(state) && sample.len() < SAMPLE {
                         sample.push((Arc::clone(name), state));
                     }
@@ -82,7 +77,7 @@ impl Watches {
             if seat.whole {
                 let mut members: Vec<Seen> = Vec::new();
                 for (name, &watch) in &seat.watches {
-                    let state = look(&scene, &mut self.watches, watch).1;
+                    let state = look(&scene, &mut self.watches, &mut self.outboxes, watch).1;
                     if is_present(state) {
                         members.push((Arc::clone(name), state));
                     }
@@ -107,7 +102,7 @@ impl Watches {
                 else {
                     continue;
                 };
-                let (before, state) = look(&scene, &mut self.watches, watch);
+                let (before, state) = look(&scene, &mut self.watches, &mut self.outboxes, watch);
                 let changed = before != state && (is_present(before) || is_present(state));
                 // Who left and is there again has not left.
                 if changed || (is_present(state) && seat.left.contains(&name)) {
@@ -133,10 +128,15 @@ fn rows(members: &[Seen]) -> Vec<Member<'_>> {
 }
 
 /// What a member looked like to the viewer, and what it looks like now.
-fn look(scene: &Scene<'_>, watches: &mut Slab<Watch>, id: Id) -> (State, State) {
+fn look(
+    scene: &Scene<'_>,
+    watches: &mut Slab<Watch>,
+    outboxes: &mut Outboxes,
+    id: Id,
+) -> (State, State) {
     let Some(watch) = watches.get_mut(id) else { return (State::Offline, State::Offline) };
     let before = watch.shown.state;
-    watch.marked = false;
+    outboxes.unmark(id);
     if let Some(glimpse) = scene.glimpse(watch).filter(|_| watch.pause.is_none()) {
         watch.shown = Shown::of(&glimpse, glimpse.version());
     }
