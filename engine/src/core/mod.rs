@@ -22,7 +22,7 @@ mod wheel;
 pub use gate::{DELAY, Fineness, Glimpse, LastSeen, RECENTLY, THIS_WEEK};
 pub use name::Name;
 pub use node::{
-    Answer, AudienceCounts, ConnId, Connect, Ending, HeldSession, Mark, Node, NodeCounts, Output,
-    Refusal, SelfReport, Start, Transition,
+    Answer, AudienceCounts, ConnId, Connect, Ending, Endings, FLAP, HeldSession, Lag, Mark, Node,
+    NodeCounts, NodeTotals, Output, Refusal, SelfReport, Start, Transition,
 };
 pub use settings::{AudienceRule, CLIENTS_RETURN, Settings, SettingsError};

@@ -38,6 +38,7 @@ mod hello;
 mod jwt;
 mod limits;
 mod line;
+mod metrics;
 mod origin;
 mod poll;
 mod presence;
@@ -60,6 +61,7 @@ pub use builder::{BuildError, Builder};
 #[cfg(feature = "jwt")]
 pub use jwt::{JwtAuth, KeysError};
 pub use limits::Limits;
+pub use metrics::BUCKETS;
 pub use presence::{NoteTooLong, Presence, Session, Status};
 pub use transitions::{Missed, Transitions};
 

@@ -1,5 +1,6 @@
 //! The ready server: presence at `/presence`, one process, in memory.
 
+mod metrics;
 mod options;
 
 use std::error::Error;
@@ -49,6 +50,8 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 
 async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     let settings = options.settings();
+    // Before the engine, which registers what it counts.
+    let metrics = options.metrics.map(metrics::Listener::open).transpose()?;
     let builder = match signed_tokens(options).await? {
         Some(auth) => Presence::builder(auth),
         None => Presence::builder(DevAuth),
@@ -78,11 +81,17 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
         format!("cannot listen on {listen}: {error}; choose another port with --listen")
     })?;
     let address = listener.local_addr()?;
+    let metrics_at = metrics
+        .as_ref()
+        .map_or(String::new(), |it| format!("metrics at http://{}/metrics\n", it.address()));
+    if let Some(metrics) = metrics {
+        metrics.serve(presence.clone());
+    }
     // In one piece: who reads only the first line may be gone before a second one.
     let token = if options.dev { "user's name, as in \"ana\"" } else { "signed JWT" };
     let started = format!(
         "listening on http://{address}\npresence at ws://{address}/presence, where a token is a \
-         {token}\n"
+         {token}\n{metrics_at}"
     );
     std::io::stdout().write_all(started.as_bytes())?;
     let (drained, stop) = oneshot::channel::<()>();

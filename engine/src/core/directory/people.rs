@@ -4,15 +4,14 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use foldhash::quality::{FixedState, SeedableRandomState};
-use greendot_protocol::{Mode, Revision, State, Time, Version};
-use hashbrown::HashTable;
-
+use super::index::Index;
 use super::{Change, Face, Record, SessionId};
 use crate::core::gate::LastSeen;
 use crate::core::moment::Moment;
 use crate::core::name::Name;
 use crate::core::table::Table;
+use foldhash::quality::{FixedState, SeedableRandomState};
+use greendot_protocol::{Mode, Revision, State, Time, Version};
 
 /// A user's place in the directory; it never changes within an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,10 +21,10 @@ pub struct UserId(pub(super) u32);
 #[derive(Debug)]
 pub(super) struct People {
     rows: Table<Person>,
-    /// Finds a row by its name: many small tables, each of which takes a part of the hashes. So one that grows holds the core
-    /// for a moment only, however many users there are.
-    index: Box<[HashTable<u32>]>,
+    index: Index,
     hasher: SeedableRandomState,
+    /// Users whom others see present.
+    present: usize,
     /// What few users have; marked in their rows.
     rare: HashMap<UserId, Rare, FixedState>,
 }
@@ -43,9 +42,6 @@ pub(super) struct Person {
     /// Flags, and above them the mode's number.
     flags: u8,
 }
-
-/// Parts of the index. With four million users one of them has some 16,000, and grows in under a millisecond.
-const PARTS: usize = 256;
 
 /// No session.
 const NONE: u32 = u32::MAX;
@@ -77,7 +73,8 @@ impl People {
         let hasher = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
         Self {
             rows: Table::default(),
-            index: (0..PARTS).map(|_| HashTable::new()).collect(),
+            index: Index::default(),
+            present: 0,
             hasher,
             rare: HashMap::default(),
         }
@@ -90,8 +87,7 @@ impl People {
     /// The user with this name, if ever heard of.
     pub(super) fn find(&self, name: &str) -> Option<UserId> {
         let hash = self.hasher.hash_one(name.as_bytes());
-        let found = self.index[part(hash)].find(hash, |&it| self.rows[it as usize].name == *name);
-        found.copied().map(UserId)
+        self.index.find(hash, |it| self.rows[it as usize].name == *name).map(UserId)
     }
 
     /// The user with this name, heard of now if not before.
@@ -102,12 +98,11 @@ impl People {
     pub(super) fn intern(&mut self, name: &str) -> UserId {
         let hash = self.hasher.hash_one(name.as_bytes());
         let (rows, hasher) = (&mut self.rows, &self.hasher);
-        let index = &mut self.index[part(hash)];
-        if let Some(&id) = index.find(hash, |&it| rows[it as usize].name == *name) {
+        if let Some(id) = self.index.find(hash, |it| rows[it as usize].name == *name) {
             return UserId(id);
         }
         let id = u32::try_from(rows.len()).expect("fewer than 2^32 users");
-        index.insert_unique(hash, id, |&it| hasher.hash_one(rows[it as usize].name.as_bytes()));
+        self.index.insert(hash, id, |it| hasher.hash_one(rows[it as usize].name.as_bytes()));
         rows.push(Person {
             name: name.into(),
             first: NONE,
@@ -141,6 +136,16 @@ impl People {
             wish: rare.map(|it| it.wish).unwrap_or_default(),
             wishes: rare.map_or(0, |it| it.wishes),
         }
+    }
+
+    /// When a frame was heard last.
+    pub(super) fn seen(&self, id: UserId) -> Option<Time> {
+        self.row(id).seen()
+    }
+
+    /// How many users others see present.
+    pub(super) fn present(&self) -> usize {
+        self.present
     }
 
     /// The note, if there is one.
@@ -210,6 +215,9 @@ impl People {
         let mut face = before;
         let changed = face.turn(public);
         (row.state, row.version) = (face.state, face.version);
+        self.present += usize::from(face.is_present());
+        self.present -= usize::from(before.is_present());
+        let row = self.row_mut(id);
         if public != State::Offline {
             row.flags |= HEARD;
         }
@@ -268,11 +276,6 @@ impl People {
         self.row_mut(id).flags |= RARE;
         self.rare.entry(id).or_default()
     }
-}
-
-/// The part of the index that has the names of this hash. The table itself goes by the low and the uppermost bits.
-fn part(hash: u64) -> usize {
-    (hash >> 40) as usize % PARTS
 }
 
 impl Person {

@@ -138,6 +138,7 @@ impl Sessions {
     /// # Panics
     ///
     /// At 2²⁹ sessions.
+    #[inline(always)]
     pub(super) fn insert(
         &mut self,
         user: UserId,

@@ -69,6 +69,11 @@ impl Directory {
         self.sessions.len()
     }
 
+    /// How many users others see present.
+    pub(crate) fn present_count(&self) -> usize {
+        self.people.present()
+    }
+
     /// The user with this name, if ever heard of.
     pub fn find(&self, user: &str) -> Option<UserId> {
         self.people.find(user)
@@ -92,6 +97,11 @@ impl Directory {
     /// How others see the user.
     pub(crate) fn public(&self, user: UserId) -> Face {
         self.people.public(user)
+    }
+
+    /// When the user was heard last, as far as it is told while offline.
+    pub(crate) fn seen(&self, user: UserId) -> Option<Time> {
+        self.people.seen(user)
     }
 
     /// The user's note, if there is one.
@@ -179,7 +189,9 @@ impl Directory {
         self.connect_user(now, user, joining)
     }
 
-    /// The same for a user who has been looked up.
+    /// The same for a user who has been looked up. Put into its caller: a `Joining` that goes by memory is put together from
+    /// bytes and read in words, which waits for everything stored before.
+    #[inline(always)]
     pub(crate) fn connect_user(
         &mut self,
         now: Time,

@@ -81,6 +81,7 @@ impl Node {
             self.forget_seat(lease);
             ended.extend(self.end_lease(now, lease, Ending::Code(CloseCode::Revoked)));
         }
+        self.totals.endings.revoked += ended.len() as u64;
         let change = self.directory.end_all(id, &ended);
         self.publish(now, id, change);
     }

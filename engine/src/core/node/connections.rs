@@ -110,6 +110,11 @@ impl Node {
         } else {
             self.seat_connects(now, conn, report.idle, report.mode);
         }
+        self.totals.connects += 1;
+        self.totals.reconnects += u64::from(before.is_some());
+        if connected.change.public {
+            self.count_flap(now, connected.user);
+        }
         self.publish(now, connected.user, connected.change);
         if connected.mode_changed {
             self.tell_mode(connected.user, Some(conn));
@@ -217,6 +222,7 @@ impl Node {
         let conn = self.leases.at(session.slot())?;
         let idle = self.leases.get(conn)?.idle;
         self.forget_seat(conn);
+        self.totals.endings.replaced += u64::from(self.leases.is_connected(conn));
         self.close(now, conn, Ending::Code(CloseCode::Replaced));
         Some(idle)
     }

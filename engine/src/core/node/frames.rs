@@ -30,11 +30,17 @@ impl Node {
         let leaves = matches!(frame, ClientFrame::Bye | ClientFrame::Closing);
         let late = !leaves && self.is_late(now, conn);
         match self.leases.touch(now, conn) {
-            Touch::Nobody => return,
+            Touch::Nobody => {
+                self.totals.late_frames += 1;
+                return;
+            }
             touch => self.renewed(now, conn, touch, late),
         }
         match frame {
-            ClientFrame::Hello(_) => self.end(now, conn, Ending::Code(CloseCode::BadFrame)),
+            ClientFrame::Hello(_) => {
+                self.totals.endings.refused += 1;
+                self.end(now, conn, Ending::Code(CloseCode::BadFrame));
+            }
             ClientFrame::Beat(beat) => self.on_beat(now, conn, *beat),
             ClientFrame::Watch { request, users } => self.on_watch(now, conn, *request, users),
             ClientFrame::Unwatch { numbers } => {
@@ -66,7 +72,10 @@ impl Node {
             }
             ClientFrame::Closing => self.linger(now, conn),
             ClientFrame::Bye if on(Fault::ByeLingers) => self.linger(now, conn),
-            ClientFrame::Bye => self.end(now, conn, Ending::Bye),
+            ClientFrame::Bye => {
+                self.totals.endings.bye += 1;
+                self.end(now, conn, Ending::Bye);
+            }
             ClientFrame::Join { number, room } => self.on_join(now, conn, *number, room),
             ClientFrame::Own(on) => self.on_own(now, conn, *on),
             ClientFrame::End { session } => self.on_end(now, conn, session),
@@ -132,6 +141,7 @@ impl Node {
     }
 
     fn on_beat(&mut self, now: Time, conn: ConnId, beat: Beat) {
+        self.totals.beats += 1;
         self.leases.answer(conn, beat.number);
         if let Some(secs) = beat.input_age_secs {
             let age = Span::from_secs(u64::from(secs));

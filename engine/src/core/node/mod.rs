@@ -21,6 +21,7 @@ mod rooms;
 mod shared;
 mod sweep;
 mod tokens;
+mod totals;
 mod transmit;
 
 use std::collections::{HashMap, VecDeque};
@@ -37,6 +38,7 @@ use self::reads::Reads;
 use self::rooms::Wishes;
 use self::shared::Shared;
 use self::tokens::Tokens;
+pub use self::totals::{Endings, FLAP, Lag, NodeTotals};
 use super::audience::Audience;
 use super::directory::{Change, Directory, Face, UserId};
 pub use super::leases::ConnId;
@@ -69,6 +71,7 @@ pub struct Node {
     tokens: Tokens,
     /// Errors that wait for connections; few have any.
     errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
+    totals: NodeTotals,
     outputs: VecDeque<Output>,
     /// Connections for which something waits and whose driver is to be told: apart, because they can be very many at once,
     /// and are small.
@@ -128,6 +131,7 @@ impl Node {
             owners: Owners::default(),
             tokens: Tokens::default(),
             errors: HashMap::default(),
+            totals: NodeTotals::default(),
             outputs: VecDeque::new(),
             ready: VecDeque::new(),
             sweep_at: now + settings.sweep,
@@ -197,6 +201,7 @@ impl Node {
             self.schedule_flush(now);
         }
         if change.public {
+            self.totals.changes += 1;
             let face = self.directory.public(user);
             let (user, note) = (self.directory.name(user).clone(), self.directory.note(user));
             let Face { state, version } = face;

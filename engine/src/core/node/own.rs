@@ -169,6 +169,7 @@ impl Node {
         let Some(id) = self.directory.find(user) else { return };
         let Some(session) = self.directory.session(id, session) else { return };
         if let Some(conn) = self.leases.at(session.slot()) {
+            self.totals.endings.signed_out += 1;
             self.end(now, conn, Ending::Code(CloseCode::SignedOut));
         }
     }

@@ -105,10 +105,12 @@ impl Node {
     pub(super) fn expire(&mut self, now: Time, conn: ConnId) {
         self.leases.end_reading(conn);
         let Some(standing) = self.leases.get(conn) else { return };
-        if standing.lingers_until.unwrap_or(standing.deadline) > now {
+        let deadline = standing.lingers_until.unwrap_or(standing.deadline);
+        if deadline > now {
             return;
         }
         if standing.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
+            self.count_due(now, deadline, standing.lingers_until.is_some());
             return self.end(now, conn, Ending::Code(CloseCode::Ended));
         }
         let Some(session) = self.session_of(conn) else { return };

@@ -41,7 +41,16 @@ impl Node {
             self.transmit_own(now, conn, emit);
         }
         if let Some(viewer) = self.viewer_of(conn) {
-            self.watches.transmit(now, epoch, viewer, emit);
+            let totals = &mut self.totals;
+            self.watches.transmit(now, epoch, viewer, &mut |frame| {
+                if let ServerFrame::Snapshot { entries, .. } | ServerFrame::Events { entries, .. } =
+                    frame
+                {
+                    totals.entries += entries.len() as u64;
+                    totals.entry_frames += 1;
+                }
+                emit(frame);
+            });
         }
         if waiting.has(Waiting::STALE) && !waiting.has(Waiting::WELCOME) && !stale {
             // Good again only behind what made it good.

@@ -53,6 +53,8 @@ pub(super) struct Outboxes {
     boxes: Vec<Outbox>,
     /// The slots of viewers that wait for the tick; some may have gone since.
     listed: Vec<u32>,
+    /// Marks so far.
+    marked: u64,
 }
 
 impl Outboxes {
@@ -95,6 +97,7 @@ impl Outboxes {
             self.listed.push(viewer);
         }
         row.state += ONE;
+        self.marked += 1;
         if second != END {
             self.marks[second as usize].before = watch.slot;
         }
@@ -144,6 +147,11 @@ impl Outboxes {
             row.state |= LISTED;
             self.listed.push(viewer.slot());
         }
+    }
+
+    /// How many marks there have been.
+    pub(super) fn marked(&self) -> u64 {
+        self.marked
     }
 
     /// Whether any viewer waits for the tick.

@@ -89,17 +89,22 @@ fn first_sights<'a>(
     ids: &[Id],
 ) -> Vec<Entry<'a>> {
     ids.iter()
-        .inspect(|id| outboxes.unmark(**id))
-        .filter_map(|&id| show(scene, watches, id))
+        .filter_map(|&id| show(scene, watches, outboxes, id))
         .filter_map(|(entry, blank)| (!blank).then_some(entry))
         .collect()
 }
 
 /// The first sight of a user, and whether there is nothing to see.
-fn show<'a>(scene: &Scene<'a>, watches: &mut Slab<Watch>, id: Id) -> Option<(Entry<'a>, bool)> {
+fn show<'a>(
+    scene: &Scene<'a>,
+    watches: &mut Slab<Watch>,
+    outboxes: &mut Outboxes,
+    id: Id,
+) -> Option<(Entry<'a>, bool)> {
     let watch = watches.get_mut(id)?;
     let Under::Number(number) = watch.under else { return None };
     let glimpse = scene.glimpse(watch)?;
+    outboxes.unmark(id);
     watch.offset = 0;
     watch.renumber = false;
     watch.shown = Shown::of(&glimpse, glimpse.version());

@@ -123,6 +123,11 @@ impl Watches {
         })
     }
 
+    /// How many watches have been marked so far: watchers, each time one was to be told.
+    pub(crate) fn marks(&self) -> u64 {
+        self.outboxes.marked()
+    }
+
     /// Whether anything waits for the tick.
     pub(crate) fn has_marked(&self) -> bool {
         self.outboxes.has_listed()
