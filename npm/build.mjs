@@ -8,15 +8,28 @@ mkdirSync("dist", { recursive: true });
 // What an earlier build left; dist/wasm is not ours.
 for (const name of readdirSync("dist")) if (name !== "wasm") rmSync(`dist/${name}`, { recursive: true });
 
-await build({
-  entryPoints: ["index", "index.node", "react", "protocol", "debug", "own", "poll"].map(it => `src/${it}.ts`),
+const ENTRIES = ["index", "index.node", "slim", "react", "vue", "svelte", "runes", "element", "testing", "devtools", "hot"];
+/** What an entry loads when it comes to that. */
+const LATER = ["debug", "own", "poll"];
+
+const common = {
   outdir: "dist",
   // One file an entry: a page without a bundler then makes three requests (this, the glue, the wasm) and not twenty.
   bundle: true,
   format: "esm",
   target: "es2022",
   platform: "neutral",
-  external: ["react", "node:*", "./wasm/client.js", "./debug.js", "./own.js", "./poll.js"],
+  external: ["react", "vue", "svelte", "svelte/*", "node:*", "./wasm/client.js", ...LATER.map(it => `./${it}.js`)],
   legalComments: "none",
-});
+};
+const sources = names => names.map(name => ({ in: `src/${name}.ts`, out: name }));
+
+await Promise.all([
+  build({ ...common, entryPoints: sources(ENTRIES.filter(it => it !== "react")), define: { DEV: "false" } }),
+  build({ ...common, entryPoints: sources(["protocol", ...LATER]), define: { DEV: "false" } }),
+  // Hooks run in the browser: a server component may import the provider, and render it.
+  build({ ...common, entryPoints: sources(["react"]), banner: { js: '"use client";' } }),
+  // For the condition `development`, with warnings of misuse.
+  build({ ...common, entryPoints: [{ in: "src/index.ts", out: "index.dev" }], define: { DEV: "true" } }),
+]);
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], { stdio: "inherit" });

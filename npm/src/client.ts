@@ -3,15 +3,19 @@ import { type Engine, type EngineClass, type Host, PAGE, type PageEvent } from "
 import { GreendotError, isNotAllowed, wrapped } from "./errors.js";
 import { LinkStatus } from "./link.js";
 import { Listeners } from "./listeners.js";
+import { INSIDE, type Inside } from "./inside.js";
 import type { Load, WasmSource } from "./load.js";
 import type { Settings } from "./options.js";
 import type { Own } from "./own.js";
+import { warnOfStranger } from "./misuse.js";
 import { bindPage, pageNow } from "./page.js";
 import { Parts } from "./parts.js";
 import { randomWords } from "./random.js";
 import { Rooms } from "./rooms.js";
 import { Rows } from "./rows.js";
 import { claimSession, releaseSession, renewSession } from "./session.js";
+import { NO_SESSIONS } from "./sources.js";
+import { besideSocket } from "./url.js";
 import type { Link, Mode, OwnSession, Presence, Room, Stop, View } from "./types.js";
 
 /**
@@ -64,20 +68,15 @@ export class Client implements Presence {
   }
 
   watch(users: string | readonly string[], listener: (changes: readonly View[]) => void): Stop {
-    const list: unknown = typeof users === "string" ? [users] : users;
-    // From JavaScript anything can come, and would fail far from here.
-    if (!isNames(list) || typeof listener !== "function") {
-      const next = "Give names and a function: watch(names, changes => …).";
-      throw new GreendotError("bad_call", "it cannot be meant", "the call of watch", next);
-    }
-    return this.#parts.add(list, listener, false);
+    return this.#parts.add(namesOf(users, listener, "watch"), listener, false);
   }
 
-  subscribe(user: string, listener: () => void): Stop {
-    return this.#parts.add([user], () => listener(), true);
+  subscribe(users: string | readonly string[], listener: () => void): Stop {
+    return this.#parts.add(namesOf(users, listener, "subscribe"), () => listener(), true);
   }
 
   get(user: string): View {
+    if (DEV) warnOfStranger(user, () => this.#rows.isWatched(user));
     return this.#rows.get(user);
   }
 
@@ -157,6 +156,11 @@ export class Client implements Presence {
 
   signOut(): void {
     this.#shut(engine => engine.signOut());
+  }
+
+  /** For the devtools panel, which is a file of its own: hence no private name, and a symbol that both know. */
+  [INSIDE](): Inside {
+    return { rows: this.#rows, taps: this.#taps, socket: this.#socket };
   }
 
   /** Does something with what few pages use, which is loaded then. */
@@ -372,18 +376,17 @@ export class Client implements Presence {
   }
 }
 
-const NO_SESSIONS: readonly OwnSession[] = Object.freeze([]);
-
 /** Tells a node that this page goes, over a connection of its own. */
 function sendClosing(node: string, ticket: string): void {
-  const url = new URL(node);
-  url.protocol = url.protocol.replace("ws", "http");
-  url.pathname = url.pathname.replace(/\/*$/, "/closing");
-  globalThis.navigator?.sendBeacon?.(url, ticket);
+  globalThis.navigator?.sendBeacon?.(besideSocket(node, "closing"), ticket);
 }
 
-function isNames(list: unknown): list is readonly string[] {
-  return Array.isArray(list) && list.every(user => typeof user === "string");
+/** From JavaScript anything can come, and would fail far from here. */
+function namesOf(users: unknown, listener: unknown, call: string): readonly string[] {
+  const list: unknown = typeof users === "string" ? [users] : users;
+  if (Array.isArray(list) && list.every(user => typeof user === "string") && typeof listener === "function") return list;
+  const next = `Give names and a function: ${call}(names, changes => …).`;
+  throw new GreendotError("bad_call", "it cannot be meant", `the call of ${call}`, next);
 }
 
 /** Errors whose number is a row's. */

@@ -22,6 +22,14 @@ export function whyOf(code: number): Why | undefined {
   return (CLOSE_CODES as Readonly<Record<number, CloseName>>)[code] ?? "lost";
 }
 
+/** The number of a close code; a name that is not among them has none. */
+export function closeCode(name: CloseName): number;
+export function closeCode(name: string | undefined): number | undefined;
+export function closeCode(name: string | undefined): number | undefined {
+  const entry = Object.entries(CLOSE_CODES).find(it => it[1] === name);
+  return entry && Number(entry[0]);
+}
+
 export function errorNameOf(code: number): ServerErrorName {
   return (ERROR_CODES as Readonly<Record<number, ServerErrorName>>)[code] ?? "other";
 }

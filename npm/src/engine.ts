@@ -29,6 +29,12 @@ export interface Engine {
   note(row: number): string | undefined;
 }
 
+/** The part of it that is a table of users and rooms. */
+export type Table = Pick<
+  Engine,
+  "subscribe" | "unsubscribe" | "state" | "seenAgoMs" | "note" | "join" | "leave" | "room"
+>;
+
 /** What the wasm client calls, always after its own borrows have ended: calls back into it are allowed. */
 export interface Host {
   needToken(dial: number): void;

@@ -1,7 +1,6 @@
-import { connector } from "./connect.js";
+import { type Connect, connector } from "./connect.js";
 import { GreendotError } from "./errors.js";
 import { loader } from "./load.js";
-import type { Options, Presence } from "./types.js";
 
 const load = /* @__PURE__ */ loader(async () => {
   const { readFile } = await import("node:fs/promises");
@@ -10,7 +9,7 @@ const load = /* @__PURE__ */ loader(async () => {
 });
 
 /** Opens a presence client. On a server it stays closed, unless the option `headless` says otherwise. */
-export const connect: (options: Options) => Presence = /* @__PURE__ */ connector(async source => {
+export const connect: Connect = /* @__PURE__ */ connector(async source => {
   if (typeof WebSocket === "undefined") {
     const next = 'Use Node 22 or newer, or put one there: globalThis.WebSocket = (await import("ws")).WebSocket.';
     throw new GreendotError("no_websocket", "there is no WebSocket here", "this runtime", next);

@@ -1,9 +1,8 @@
-import { connector } from "./connect.js";
+import { type Connect, connector } from "./connect.js";
 import { loader } from "./load.js";
-import type { Options, Presence } from "./types.js";
 
 /** Opens a presence client. Returns at once; the wasm client loads by itself. */
-export const connect: (options: Options) => Presence = /* @__PURE__ */ connector(
+export const connect: Connect = /* @__PURE__ */ connector(
   // Bundlers know this form and carry the file along.
   /* @__PURE__ */ loader(() => new URL("./wasm/client_bg.wasm", import.meta.url)),
 );

@@ -1,7 +1,6 @@
 import { Listeners } from "./listeners.js";
+import { CLOSED } from "./sources.js";
 import type { Link, Stop } from "./types.js";
-
-const CLOSED: Link = Object.freeze({ state: "closed", stale: true });
 
 /** The link's status, and who wants to hear of it. */
 export class LinkStatus {

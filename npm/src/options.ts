@@ -1,3 +1,4 @@
+import { byteLength, SESSION_BYTES } from "./bytes.js";
 import { GreendotError } from "./errors.js";
 import type { Options } from "./types.js";
 
@@ -26,8 +27,8 @@ export function settingsOf(options: Options, dials: boolean): Settings {
   }
   if (typeof token !== "function") throw wrong("token", token, "Give a function.");
   for (const [name, text] of [["session", session], ["device", device]] as const) {
-    if (text !== undefined && (text === "" || new TextEncoder().encode(text).length > NAME_BYTES)) {
-      throw wrong(name, text, `Give 1 to ${NAME_BYTES} bytes, or leave it out.`);
+    if (text !== undefined && (text === "" || byteLength(text) > SESSION_BYTES)) {
+      throw wrong(name, text, `Give 1 to ${SESSION_BYTES} bytes, or leave it out.`);
     }
   }
   if (idleAfter !== undefined && !(idleAfter >= 0 && idleAfter <= IDLE_AFTER_MAX)) {
@@ -85,9 +86,6 @@ const KNOWN: Record<keyof Options, 0> = {
   headless: 0,
   debug: 0,
 };
-
-/** The protocol's limit on the session's id and the device's name. */
-const NAME_BYTES = 64;
 
 /** A year; the wasm client counts in 32 bits. */
 const IDLE_AFTER_MAX = 366 * 24 * 3_600;

@@ -1,6 +1,8 @@
 // A user's own sessions. Loaded only by a page that asks for them. What is decided about presence is decided in the wasm half;
 // this only asks and listens beside it, on the same connection.
 
+import { byteLength, SESSION_BYTES } from "./bytes.js";
+import { closeCode } from "./codes.js";
 import type { OwnSession } from "./types.js";
 import { readServer } from "./wire.js";
 
@@ -41,7 +43,7 @@ export class Own {
 
   /** One whose id no server would take is not there, which is passed over. */
   end(session: string): void {
-    if (new TextEncoder().encode(session).length > SESSION_BYTES) return;
+    if (byteLength(session) > SESSION_BYTES) return;
     this.#ending.add(session);
     this.#sayEnds();
   }
@@ -96,10 +98,7 @@ export class Own {
 }
 
 /** The close code of a client that gives a connection up. */
-const ABANDONED = 4007;
-
-/** The protocol's limit. */
-const SESSION_BYTES = 64;
+const ABANDONED = closeCode("abandoned");
 
 /** `WebSocket.OPEN`, wherever the class itself comes from. */
 const OPEN = 1;

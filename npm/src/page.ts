@@ -8,6 +8,9 @@ export interface PageHooks {
   input(elsewhere: boolean): void;
 }
 
+/** Which kind of network there is, where a browser tells: Chromium on phones. */
+type Network = EventTarget & { type?: string };
+
 /** Input within this time of the last one told says nothing new. After a longer pause the first is told at once. */
 const INPUT_EVERY_MS = 1_000;
 
@@ -43,6 +46,17 @@ export function bindPage(hooks: PageHooks): Stop {
   if (typeof addEventListener === "function") {
     on(globalThis, "offline", tell(PAGE.offline));
     on(globalThis, "online", tell(PAGE.online));
+  }
+  // From wifi to mobile, say: no `online` comes with it. The estimates of speed, which change all the time, say nothing.
+  const network = typeof navigator === "undefined" ? undefined : (navigator as { connection?: Network }).connection;
+  if (network?.type !== undefined) {
+    let type: string | undefined = network.type;
+    on(network, "change", () => {
+      if (network.type === type) return;
+      type = network.type;
+      // To "none": `offline` comes with that.
+      if (navigator.onLine) hooks.page(PAGE.online);
+    });
   }
   if (typeof document !== "undefined") {
     on(document, "visibilitychange", () => hooks.page(visibility()));

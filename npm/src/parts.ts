@@ -1,4 +1,4 @@
-import type { Engine } from "./engine.js";
+import type { Table } from "./engine.js";
 import { report } from "./report.js";
 import type { Row, Rows } from "./rows.js";
 import type { Stop, View } from "./types.js";
@@ -41,7 +41,7 @@ export class Parts {
   }
 
   /** The wasm client is there: tells it everything at once. */
-  attach(engine: Engine): void {
+  attach(engine: Table): void {
     for (const part of this.#parts.values()) {
       for (const row of part.rows) this.#subscribe(engine, part, row);
     }
@@ -61,7 +61,7 @@ export class Parts {
     }
   }
 
-  #subscribe(engine: Engine, part: Part, row: Row): void {
+  #subscribe(engine: Table, part: Part, row: Row): void {
     this.#rows.numbered(row, engine.subscribe(part.number, row.user));
   }
 

@@ -3,7 +3,6 @@
 
 import {
   type ClientFrame,
-  CLOSE_CODES,
   type CloseName,
   MODES,
   type ModeChoice,
@@ -12,6 +11,9 @@ import {
   type PolledUser,
   STATES,
 } from "./protocol.js";
+import { byteLength, USER_BYTES } from "./bytes.js";
+import { closeCode } from "./codes.js";
+import { besideSocket } from "./url.js";
 import { readClient } from "./wire.js";
 
 /** How often it asks, in ms; up to a fifth sooner, at random, so that pages do not ask in step. */
@@ -19,8 +21,6 @@ const INTERVAL = 20_000;
 
 /** The shortest time between two questions, in ms: a page that scrolls watches others all the time. */
 const SHORTEST = 2_000;
-
-const USER_BYTES = 128;
 
 /** How long an answer may take, in ms. */
 const PATIENCE = 8_000;
@@ -35,8 +35,8 @@ const LAST_TRY = 300_000;
 /** WebSocket's code for a connection that broke. */
 const LOST = 1006;
 
-/** The close code after which the wasm half comes back with a fresh token. */
-const TOKEN_EXPIRED = 4003;
+/** The wasm half comes back with a fresh token after it. */
+const TOKEN_EXPIRED = closeCode("token_expired");
 
 /** Statuses of answers that mean the end, and the close codes that a connection would have had. */
 const ENDS: Readonly<Record<number, CloseName>> = { 400: "bad_frame", 413: "too_large", 503: "full" };
@@ -72,10 +72,7 @@ export class PollSocket {
 
   /** `socket` opens a real one to the same node; `usable` is told whether polls or sockets are to be tried next. */
   constructor(url: string, socket: () => WebSocket, usable: (polls: boolean) => void) {
-    const address = new URL(url);
-    address.protocol = address.protocol.replace("ws", "http");
-    address.pathname = address.pathname.replace(/\/?$/, "/poll");
-    this.#address = address.href;
+    this.#address = besideSocket(url, "poll").href;
     this.#socket = socket;
     this.#usable = usable;
     this.#in(0, () => {
@@ -214,9 +211,7 @@ export class PollSocket {
     // A server that knows no polls is no reason to ask it again for them.
     if (status === 404 || status === 405) this.#usable(false);
     if (status === 401 && this.#welcomed) return this.#end(TOKEN_EXPIRED);
-    const codes = Object.entries(CLOSE_CODES);
-    const named = codes.find(([, name]) => name === body?.error) ?? codes.find(([, name]) => name === ENDS[status]);
-    this.#end(Number(named?.[0] ?? LOST));
+    this.#end(closeCode(body?.error) ?? closeCode(ENDS[status]) ?? LOST);
   }
 
   #answer(polled: Polled, asked: ReadonlyMap<number, readonly number[]>): void {
@@ -267,7 +262,7 @@ export class PollSocket {
   }
 }
 
-const isName = (user: string): boolean => user !== "" && new TextEncoder().encode(user).length <= USER_BYTES;
+const isName = (user: string): boolean => user !== "" && byteLength(user) <= USER_BYTES;
 
 const OFFLINE: PolledUser = { user: "", state: "offline" };
 

@@ -1,5 +1,5 @@
 import { STATES } from "./codes.js";
-import type { Engine } from "./engine.js";
+import type { Table } from "./engine.js";
 import { Listeners } from "./listeners.js";
 import type { Room, RoomMember, RoomView, Stop } from "./types.js";
 
@@ -86,7 +86,7 @@ class RoomHandle implements Room {
 
 /** The rooms of a client. */
 export class Rooms {
-  engine: Engine | undefined;
+  engine: Table | undefined;
   stale = true;
   readonly #byId = new Map<string, RoomHandle>();
   readonly #byNumber = new Map<number, RoomHandle>();
@@ -101,7 +101,7 @@ export class Rooms {
     return room;
   }
 
-  attach(engine: Engine): void {
+  attach(engine: Table): void {
     this.engine = engine;
     for (const room of this.#byId.values()) room.attach();
   }
@@ -134,7 +134,7 @@ export class Rooms {
 /** Makes the view of a room; the one from before again if nothing in it has changed. */
 function viewOf(
   room: string,
-  engine: Engine | undefined,
+  engine: Table | undefined,
   number: number | undefined,
   stale: boolean,
   before?: RoomView,

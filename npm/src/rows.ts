@@ -1,4 +1,4 @@
-import type { Engine } from "./engine.js";
+import type { Table } from "./engine.js";
 import type { View } from "./types.js";
 import { unknownView, viewOf } from "./views.js";
 
@@ -19,7 +19,7 @@ const STRANGERS = 1_000;
 
 /** The watched users and their views. */
 export class Rows {
-  engine: Engine | undefined;
+  engine: Table | undefined;
   readonly #byUser = new Map<string, Row>();
   /** By the wasm client's numbers, which are small and used again. */
   #byNumber: (Row | undefined)[] = [];
@@ -32,6 +32,15 @@ export class Rows {
     this.#stale = is;
     this.#strangers.clear();
     return true;
+  }
+
+  isWatched(user: string): boolean {
+    return this.#byUser.has(user);
+  }
+
+  /** Those that are watched. */
+  all(): Iterable<Row> {
+    return this.#byUser.values();
   }
 
   get(user: string): View {

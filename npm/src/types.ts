@@ -9,25 +9,29 @@ export type State = "online" | "away" | "busy" | "dnd" | "offline" | "unknown";
 export type Mode = "auto" | "away" | "busy" | "dnd" | "invisible";
 
 /**
- * What is known of one user. Frozen, and the very same object for as long as nothing changes: it can be compared by
+ * What is known of one user; `state` tells which of the three it is. An app with types of its own for its users' ids and
+ * their notes names them, here and in `connect`. Frozen, and the very same object for as long as nothing changes: it can be compared by
  * identity and kept.
  */
-export type View = PresentView | OfflineView | UnknownView;
+export type View<User extends string = string, Note extends string = string> =
+  | PresentView<User, Note>
+  | OfflineView<User>
+  | UnknownView<User>;
 
 /** A user who is there. */
-export interface PresentView {
-  readonly user: string;
+export interface PresentView<User extends string = string, Note extends string = string> {
+  readonly user: User;
   readonly state: "online" | "away" | "busy" | "dnd";
   /** Whether this may be old, because the link is not known to be good. */
   readonly stale: boolean;
   /** The user's own words, if there are any. */
-  readonly note?: string;
+  readonly note?: Note;
   readonly lastSeen?: undefined;
 }
 
 /** A user who is not there, or does not wish to be seen. */
-export interface OfflineView {
-  readonly user: string;
+export interface OfflineView<User extends string = string> {
+  readonly user: User;
   readonly state: "offline";
   readonly stale: boolean;
   /** Missing if the user was never seen, or not by those who may know. */
@@ -39,8 +43,8 @@ export interface OfflineView {
  * A user of whom nothing can be said: not asked for yet, not answered yet, out of reach for too long, or not yet heard of by
  * a server that has just started.
  */
-export interface UnknownView {
-  readonly user: string;
+export interface UnknownView<User extends string = string> {
+  readonly user: User;
   readonly state: "unknown";
   readonly stale: boolean;
   readonly note?: undefined;
@@ -95,16 +99,16 @@ export interface Link {
 }
 
 /** A user in a room. */
-export interface RoomMember {
-  readonly user: string;
+export interface RoomMember<User extends string = string> {
+  readonly user: User;
   readonly state: State;
 }
 
 /** Who is in a room, as far as this user may see. Frozen, and the same object for as long as nothing changes. */
-export interface RoomView {
+export interface RoomView<User extends string = string> {
   readonly room: string;
   /** Each user once, in the order in which they came; of a large room some of them. */
-  readonly members: readonly RoomMember[];
+  readonly members: readonly RoomMember<User>[];
   /** How many there are; in a large room about so many. */
   readonly count: number;
   /** Whether `members` is everybody. */
@@ -115,13 +119,13 @@ export interface RoomView {
 }
 
 /** A room that this page can be in: while anybody listens, this user is there, and sees who else is. */
-export interface Room {
+export interface Room<User extends string = string> {
   readonly id: string;
-  readonly view: RoomView;
-  readonly members: readonly RoomMember[];
+  readonly view: RoomView<User>;
+  readonly members: readonly RoomMember<User>[];
   readonly count: number;
   /** Joins with the first listener, leaves with the last. */
-  subscribe(listener: (view: RoomView) => void): Stop;
+  subscribe(listener: (view: RoomView<User>) => void): Stop;
 }
 
 /** Ends what it was returned for. Calling it again does nothing. */
@@ -162,26 +166,26 @@ export interface Options {
 }
 
 /** A presence client, as `connect` returns it. */
-export interface Presence {
+export interface Presence<User extends string = string, Note extends string = string> {
   /**
    * Watches users until the returned function is called. The listener is told what is known soon after, and then each
    * change of a state or note, those that came together in one call. Never called before `watch` has returned.
    */
-  watch(users: string | readonly string[], listener: (changes: readonly View[]) => void): Stop;
+  watch(users: User | readonly User[], listener: (changes: readonly View<User, Note>[]) => void): Stop;
   /** What is known of a user, now. Those nobody watches are `unknown`. */
-  get(user: string): View;
-  /** For bindings: watches one user; the listener is called whenever `get(user)` may return something new. */
-  subscribe(user: string, listener: () => void): Stop;
+  get(user: User): View<User, Note>;
+  /** For bindings: watches users; the listener is called whenever `get` may return something new for one of them. */
+  subscribe(users: User | readonly User[], listener: () => void): Stop;
 
   /** A room by its id, the same object each time. Asking for it does not join it yet. */
-  room(id: string): Room;
+  room(id: string): Room<User>;
 
   /** The own user's mode, as now known: chosen here, or on another device. */
   readonly mode: Mode;
   setMode(mode: Mode): void;
   onMode(listener: (mode: Mode) => void): Stop;
   /** Words beside the own dot, at most 256 bytes; empty takes them away. */
-  setNote(note: string): void;
+  setNote(note: Note | ""): void;
 
   /** The own user's sessions, as told last; empty while nobody listens. */
   readonly sessions: readonly OwnSession[];

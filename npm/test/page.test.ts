@@ -48,6 +48,19 @@ describe("the life of the page", () => {
     expect(events).toEqual([hidden, frozen, resumed, visible, offline, online, left, back]);
   });
 
+  test("has another kind of network under it: asked at once, but not for each estimate of its speed", () => {
+    const network = Object.assign(new EventTarget(), { type: "wifi" });
+    vi.stubGlobal("navigator", Object.create(navigator, { connection: { value: network } }));
+    unbind = bindPage(hooks);
+    network.dispatchEvent(new Event("change"));
+    expect(hooks.page).not.toHaveBeenCalled();
+    network.type = "cellular";
+    network.dispatchEvent(new Event("change"));
+    network.dispatchEvent(new Event("change"));
+    expect(hooks.page.mock.calls).toEqual([[PAGE.online]]);
+    vi.unstubAllGlobals();
+  });
+
   test("begins with a pageshow that says nothing", () => {
     unbind = bindPage(hooks);
     window.dispatchEvent(persisted(false));

@@ -1,6 +1,14 @@
 // Checked by the compiler alone: what the types promise to an app.
-import { connect, type LastSeen, type Link, type Mode, NotAllowed, type Presence, type View } from "../src/index.js";
-import { usePresence } from "../src/react.js";
+import type { Ref } from "vue";
+import { openDevtools } from "../src/devtools.js";
+import { defineGreenDot } from "../src/element.js";
+import { kept } from "../src/hot.js";
+import { connect, type LastSeen, type Link, type Mode, NotAllowed, type OfflineView, type Presence, type View } from "../src/index.js";
+import { PresenceProvider, useMyPresence, usePresence, usePresenceClient, usePresences } from "../src/react.js";
+import { connect as connectSlim } from "../src/slim.js";
+import { modeOf, presenceOf } from "../src/svelte.js";
+import { fakePresence } from "../src/testing.js";
+import { useMyPresence as useMyVuePresence, usePresence as useVuePresence } from "../src/vue.js";
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 function is<_T extends true>(): void {}
@@ -68,6 +76,68 @@ presence.onError(({ code, culprit, next }) => void [code, culprit, next]);
 throw new NotAllowed();
 
 export function Dot() {
-  const state = usePresence("ana");
-  is<Same<typeof state, View>>();
+  const view = usePresence("ana");
+  is<Same<typeof view, View<"ana">>>();
+  const plain: View = view;
+  return plain.state;
 }
+
+// An app's own types of names and notes go in at `connect`, and come out everywhere.
+type UserId = `u_${string}`;
+type Note = "in a call" | "at lunch";
+const typed = connect<UserId, Note>({ url: "/presence", token: () => "token" });
+is<Same<typeof typed, Presence<UserId, Note>>>();
+typed.watch(["u_1"], changes => {
+  for (const it of changes) {
+    is<Same<typeof it.user, UserId>>();
+    is<Same<typeof it.note, Note | undefined>>();
+    if (it.state === "offline") is<Same<typeof it, OfflineView<UserId>>>();
+  }
+});
+// @ts-expect-error no such name
+typed.get("ana");
+// @ts-expect-error no such note
+typed.setNote("on the moon");
+typed.setNote("");
+is<Same<ReturnType<typeof typed.room>["members"][number]["user"], UserId>>();
+
+export function Typed(props: { id: UserId }) {
+  is<Same<ReturnType<typeof usePresenceClient<UserId, Note>>, Presence<UserId, Note>>>();
+  const view = usePresence<UserId, Note>(props.id);
+  is<Same<typeof view, View<UserId, Note>>>();
+  const views = usePresences([props.id]);
+  is<Same<typeof views, readonly View<UserId>[]>>();
+  const mine = useMyPresence<Note>();
+  is<Same<Parameters<typeof mine.setNote>[0], Note | "">>();
+  // A client with types of its own goes into the provider as it is.
+  void (PresenceProvider({ client: typed }));
+}
+
+export function ofVue(id: Ref<UserId>) {
+  const view = useVuePresence(id);
+  is<Same<typeof view.value, View<UserId>>>();
+  const { mode } = useMyVuePresence();
+  mode.value = "dnd";
+  // @ts-expect-error a state, not a mode
+  mode.value = "online";
+}
+
+const store = presenceOf(typed, "u_1");
+store.subscribe(view => is<Same<typeof view, View<UserId, Note>>>());
+modeOf(presence).set("away");
+
+const fake = fakePresence<UserId, Note>({ u_1: "online" });
+fake.set("u_2", { state: "online", note: "at lunch" });
+// @ts-expect-error no such state
+fake.set("u_2", "here");
+// @ts-expect-error no such name
+fake.set("ana", "online");
+const asPresence: Presence<UserId, Note> = fake;
+void asPresence;
+
+defineGreenDot(typed, { label: (view, name) => `${name}: ${view.state}` });
+openDevtools(typed);
+is<Same<ReturnType<typeof kept<Presence>>, Presence>>();
+// @ts-expect-error the wasm file is not optional there
+connectSlim({ url: "/presence", token: () => "token" });
+connectSlim({ url: "/presence", token: () => "token", wasm: "/client_bg.wasm" });

@@ -51,7 +51,7 @@ pub(crate) const STEPS: &[Step] = &[
     long("fuzz", "a minute for each fuzz target of the protocol", &[Cxx], fuzz::run),
     long("load-long", "18,000 clients for ten minutes", &[], load::long),
     long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people("test:browser"))),
-    long("firefox", "what pages go through, in Firefox", &[WasmTarget, NpmPackages, Firefox], || people("test:firefox")),
+    long("firefox", "what pages go through, in Firefox", &[WasmTarget, NpmPackages, Browser, Firefox], || people("test:firefox")),
 ];
 
 const fn step(

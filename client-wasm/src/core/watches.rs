@@ -1,14 +1,14 @@
 //! Which users the present connection is asked to show.
 //!
-//! What the app begins to watch in one tick goes out as one frame, and what it stops watching is
-//! kept for a moment: a list scrolled quickly costs few frames, and a user who is back in sight
-//! within that moment none.
+//! What the app begins to watch in one tick goes out as one frame, at once; what follows soon after
+//! is gathered, and what it stops watching is kept for a moment. So a list scrolled quickly costs
+//! few frames, and a user who is gone, or back in sight, within that moment none.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use greendot_protocol::limits::{CLIENT_FRAME_BYTES, WATCHES};
-use greendot_protocol::{ErrorCode, Span};
+use greendot_protocol::{ErrorCode, Span, Time};
 
 use super::output::{Dial, Message, Output, Queue, Row};
 use super::rows::{Rows, Wire};
@@ -20,6 +20,8 @@ pub(super) struct Watches {
     request: u32,
     /// The last of the requests that went out with the hello.
     first: u32,
+    /// The next ones go out no sooner.
+    next: Time,
 }
 
 impl Watches {
@@ -35,6 +37,16 @@ impl Watches {
             slot.epoch.is_none()
                 && matches!(slot.wire, Wire::Asked(request) if request <= self.first)
         })
+    }
+
+    /// When the watches that begin now are to go out.
+    pub(super) fn due(&self, now: Time) -> Time {
+        now.max(self.next)
+    }
+
+    /// Some have gone out.
+    pub(super) fn sent(&mut self, now: Time) {
+        self.next = now + GATHERED;
     }
 
     /// The connection is gone, and with it all that was asked for.
@@ -131,6 +143,10 @@ const fn number_of(at: u32) -> u32 {
 
 /// How long a watch that nobody needs any more is kept.
 pub(super) const HELD_BACK: Span = Span::from_millis(500);
+
+/// How long watches are gathered after one that went out at once: a scrolling list begins some with
+/// each frame that the screen shows, and nobody minds a dot this late in it.
+const GATHERED: Span = Span::from_millis(100);
 
 /// The users of one watch frame, in bytes, with room for the frame's own head.
 const FRAME_BYTES: usize = CLIENT_FRAME_BYTES - 16;

@@ -234,15 +234,15 @@ fn say(rig: &mut Rig, oracle: &mut Oracle, deed: &Deed) {
         }
         Deed::Watch(user) if oracle.users[user].is_none() => {
             let row = rig.subscribe(1, NAMES[user]);
-            rig.act(Client::handle_timeout);
+            // It may be gathered with others for a tenth of a second.
+            pass(rig, 0.1);
             oracle.watch(user, row);
         }
         Deed::Unwatch(user) => {
             let Some(watched) = oracle.users[user].take() else { return };
             rig.act(|client, now| client.unsubscribe(now, Part(1), watched.row));
             // It is held back for half a second.
-            let to = rig.now.as_millis() as f64 / 1000.0 + 0.6;
-            rig.run(to);
+            pass(rig, 0.6);
         }
         Deed::Watch(_) => {}
         Deed::Reconnect => {
@@ -251,6 +251,10 @@ fn say(rig: &mut Rig, oracle: &mut Oracle, deed: &Deed) {
             oracle.reconnect();
         }
     }
+}
+
+fn pass(rig: &mut Rig, secs: f64) {
+    rig.run(rig.now.as_millis() as f64 / 1000.0 + secs);
 }
 
 proptest! {

@@ -9,6 +9,7 @@ mod link;
 mod pages;
 mod rig;
 mod scenarios;
+mod scrolling;
 mod tokens;
 mod view;
 mod watches;

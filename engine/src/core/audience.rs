@@ -20,6 +20,12 @@ const BATCH: usize = 1_000;
 const WAIT: Span = Span::from_millis(1_000);
 const WAIT_MOST: Span = Span::from_millis(60_000);
 
+/// How long to wait before asking again what has failed so many times.
+pub(crate) fn wait_after(failures: u32) -> Span {
+    let doubled = 1u64 << failures.saturating_sub(1).min(16);
+    WAIT.fraction(doubled, 1).min(WAIT_MOST)
+}
+
 /// Who looks, and at whom.
 pub(crate) type PairName = (Arc<str>, Arc<str>);
 
@@ -244,8 +250,7 @@ impl Audience {
             None => {
                 self.failures += 1;
                 pair.failures = pair.failures.saturating_add(1);
-                let doubled = 1u64 << (pair.failures - 1).min(16);
-                let mut again = now + WAIT.fraction(doubled, 1).min(WAIT_MOST);
+                let mut again = now + wait_after(pair.failures);
                 match pair.known {
                     // What was said before holds as long as it was to hold.
                     Some((_, until)) if until > now => again = again.min(until),

@@ -29,8 +29,8 @@ pub struct Settings {
     pub warmup: Option<Span>,
     /// Whether who hides from everybody sees nobody (rule 13). Default: no.
     pub reciprocal: bool,
-    /// Up to how many members a room tells who is in it; above, it tells a count and a sample.
-    /// Default 50.
+    /// Up to how many members, of those whom a viewer may see, a room tells it who is in it; above, it tells
+    /// a count and a sample. Default 50.
     pub room_limit: usize,
     /// Above how many watchers on a node a user is told about at a bounded rate (rule 15). Default
     /// 5,000.
@@ -100,6 +100,12 @@ impl Settings {
     /// The warm-up in force.
     pub fn warmup(&self) -> Span {
         self.warmup.unwrap_or(self.ttl + self.grace)
+    }
+
+    /// Up to how many members of a room are named to the nodes: more than to a viewer, who may not see all of them and is told by
+    /// name up to [`Self::room_limit`] that it may see.
+    pub fn roster_limit(&self) -> usize {
+        2 * self.room_limit
     }
 
     /// What works but is hardly meant, in one line for a log.

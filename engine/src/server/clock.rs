@@ -19,13 +19,13 @@ impl Clock {
         Time::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Waits until `at` has come.
+    /// Wakes when `at` has come.
     #[expect(clippy::disallowed_methods, reason = "the driver is where waiting is done")]
-    pub(super) async fn reach(self, at: Time) {
+    pub(super) fn reach(self, at: Time) -> Sleep {
         // A deadline that never comes is looked at once a day.
         let ahead = Duration::from_millis(at.as_millis())
             .min(Duration::from_millis(self.now().as_millis()) + Duration::from_secs(24 * 3600));
-        tokio::time::sleep_until(self.0 + ahead).await;
+        tokio::time::sleep_until(self.0 + ahead)
     }
 }
 

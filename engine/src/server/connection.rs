@@ -70,9 +70,13 @@ pub(super) async fn run(
                 checking: None,
                 headers,
             };
-            if let Leaving::Closed(ending, retry_after) = connection.serve(first).await {
+            let leaving = connection.serve(first).await;
+            if let Leaving::Closed(ending, retry_after) = leaving {
                 connection.transmit_last();
                 Box::pin(farewell(connection.socket, ending, retry_after)).await;
+            } else {
+                // The answer to a client's close tells no more than any other.
+                shared.clock.reach(connection.socket.line.quiet_until()).await;
             }
         }
         Err(Turned::Away(code)) => Box::pin(turn_away(&mut socket, code, Span::ZERO)).await,
@@ -191,6 +195,9 @@ impl Connection<'_> {
             Incoming::Frame(bytes) => match self.socket.encoding().decode(&bytes) {
                 Ok(Some(decoded)) => {
                     let frame = decoded.frame();
+                    if asks(&frame) {
+                        self.socket.line.keep_quiet(now + self.shared.driver.tick());
+                    }
                     let arrived = matches!(*frame, ClientFrame::Beat(_)).then(moment);
                     self.seat.with(|now, conn, node| node.handle_frame(now, conn, &frame));
                     if let Some(arrived) = arrived {
@@ -268,9 +275,14 @@ impl Connection<'_> {
     fn transmit(&mut self, ping: bool) {
         let line = Arc::clone(&self.socket.line);
         let mut outlet = line.outlet();
-        self.seat.with(|now, conn, node| {
+        let now = self.seat.with(|now, conn, node| {
             node.transmit(now, conn, &mut |frame| line.put(frame, outlet.put()));
+            now
         });
+        let until = line.quiet_until();
+        if until > now {
+            self.socket.hold(self.shared.clock.reach(until));
+        }
         self.socket.put_pong(&mut outlet);
         if ping {
             write(outlet.put(), Opcode::Ping, &[]);
@@ -283,6 +295,11 @@ impl Connection<'_> {
         if !self.writing {
             self.transmit(false);
         }
+        // Where something is on its way already, what comes behind it waits for its own time.
+        let until = self.socket.line.quiet_until();
+        if until > self.shared.clock.now() {
+            self.socket.hold(self.shared.clock.reach(until));
+        }
     }
 
     /// The client did what it must not: its session lingers, its connection is closed.
@@ -291,6 +308,12 @@ impl Connection<'_> {
         self.seat.with(|now, conn, node| node.hang_up(now, conn, code));
         Some(Leaving::Closed(Ending::Code(code), Span::ZERO))
     }
+}
+
+/// Whether a frame is about users whom its sender may not be allowed to see.
+fn asks(frame: &ClientFrame<'_>) -> bool {
+    use ClientFrame::{Join, Leave, Unwatch, Watch};
+    matches!(frame, Watch { .. } | Unwatch { .. } | Join { .. } | Leave { .. })
 }
 
 /// Says why, closes, and waits a moment for the client to take it: a socket dropped with unread

@@ -37,6 +37,7 @@ pub(super) struct Driver {
     audience: Option<Arc<dyn AnyAudience>>,
     /// How long it may take.
     patience: Duration,
+    tick: Span,
     runtime: Handle,
 }
 
@@ -53,6 +54,10 @@ struct Core {
     /// own task sees to that.
     acting: Option<ConnId>,
     acting_ready: bool,
+    /// The time of what is being done.
+    now: Time,
+    /// What is being done brings answers to those who asked: they are told at this time.
+    answers_at: Option<Time>,
     /// Whose ticket is whose. Hashed under a random key, so that the time of a look tells nothing.
     tickets: HashMap<Ticket, ConnId>,
     transitions: broadcast::Sender<Transition>,
@@ -97,6 +102,7 @@ impl Driver {
         audience: Option<Arc<dyn AnyAudience>>,
     ) -> Arc<Self> {
         let rule = node.settings().audience.unwrap_or_default();
+        let tick = node.settings().tick;
         let sooner = Arc::new(Notify::new());
         let metrics = Metrics::new();
         let driver = Arc::new_cyclic(|me| Self {
@@ -108,6 +114,8 @@ impl Driver {
                 deliveries: Deliveries::new(),
                 acting: None,
                 acting_ready: false,
+                now: Time::ZERO,
+                answers_at: None,
                 tickets: HashMap::new(),
                 transitions,
                 questions: Vec::new(),
@@ -122,6 +130,7 @@ impl Driver {
             metrics: Mutex::new(metrics),
             audience,
             patience: Duration::from_millis(rule.deadline.as_millis()),
+            tick,
             runtime: Handle::current(),
         });
         spawn(run_timer(clock, sooner, Arc::downgrade(&driver)));
@@ -131,6 +140,19 @@ impl Driver {
     /// One operation on the node, and delivery of what came of it.
     pub(super) fn with<R>(&self, operate: impl FnOnce(Time, &mut Node) -> R) -> R {
         self.operate(|now, core| operate(now, &mut core.node)).0
+    }
+
+    /// How long what changes is gathered; and how long whoever asks about users waits for the answer.
+    pub(super) fn tick(&self) -> Span {
+        self.tick
+    }
+
+    /// What an application said that some connections wait for: they are told a tick from now.
+    fn answered(&self, operate: impl FnOnce(Time, &mut Node)) {
+        self.operate(|now, core| {
+            core.answers_at = Some(now + self.tick);
+            operate(now, &mut core.node);
+        });
     }
 
     /// A look at the node that changes nothing.
@@ -252,7 +274,7 @@ impl Driver {
     }
 
     /// Does what is due and says when to come again.
-    fn tick(&self) -> Time {
+    fn turn(&self) -> Time {
         self.operate(|now, core| {
             if core.node.deadline() <= now {
                 core.node.handle_timeout(now);
@@ -268,11 +290,13 @@ impl Driver {
     fn operate<R>(&self, operate: impl FnOnce(Time, &mut Core) -> R) -> (R, bool) {
         let mut core = self.lock();
         // Read under the lock: the core's time never runs back.
-        let result = operate(self.clock.now(), &mut core);
+        core.now = self.clock.now();
+        let result = operate(core.now, &mut core);
         core.gather();
         let deliveries = std::mem::take(&mut core.deliveries);
         let questions = std::mem::take(&mut core.questions);
         core.acting = None;
+        core.answers_at = None;
         let ready = std::mem::take(&mut core.acting_ready);
         let deadline = core.node.deadline();
         let is_earlier = deadline < core.timer_at;
@@ -304,14 +328,14 @@ impl Driver {
                     let said = timeout(patience, audience.any_look(pairs)).await;
                     let said: Vec<_> = said.into_iter().flatten().map(Some).collect();
                     if let Some(driver) = driver.upgrade() {
-                        driver.with(|now, node| node.handle_audience(now, number, &said));
+                        driver.answered(|now, node| node.handle_audience(now, number, &said));
                     }
                 }
                 Question::MayJoin { ask, user, room } => {
                     let said = timeout(patience, audience.any_may_join(user, room)).await;
                     if let Some(driver) = driver.upgrade() {
-                        let may = said == Some(true);
-                        driver.with(|now, node| node.handle_may_join(now, ask, may));
+                        let may = said.flatten();
+                        driver.answered(|now, node| node.handle_may_join(now, ask, may));
                     }
                 }
             }
@@ -345,6 +369,9 @@ impl Core {
                 Output::Ready(conn) if self.acting == Some(conn) => self.acting_ready = true,
                 Output::Ready(conn) => {
                     let line = self.line(conn).cloned();
+                    if let (Some(at), Some(line)) = (self.answers_at, &line) {
+                        line.keep_quiet(at);
+                    }
                     self.ready.extend(line.map(|line| (conn, line)));
                 }
                 Output::Ping(conn) | Output::ReadFirst(conn) | Output::Close { conn, .. } => {
@@ -366,7 +393,7 @@ impl Core {
                 Output::Answer { ask, full, mark, users } => {
                     if let Some(answer) = self.polls.remove(&ask) {
                         // Nobody listening is no error: the one who polled is gone.
-                        let _ = answer.send(Told { full, mark, users });
+                        let _ = answer.send(Told { at: self.now, full, mark, users });
                     }
                 }
                 // This node works alone: no store is asked, and nobody lists.
@@ -452,7 +479,7 @@ async fn run_timer(clock: Clock, sooner: Arc<Notify>, driver: Weak<Driver>) {
                 updated = clock::moment();
                 it.update_metrics();
             }
-            (it.tick(), fanout.run(&it))
+            (it.turn(), fanout.run(&it))
         });
         let Some((at, more)) = turn else { return };
         if more || at <= clock.now() {

@@ -2,7 +2,8 @@
 //!
 //! Waking a task for each of a thousand watchers costs more than what it then does. So the frames are made and handed to the
 //! kernel right here, one connection after another: some at a time, so that nobody else waits long for the core or for a
-//! turn. A connection whose reader is behind, or whose task is at it already, is left to its task.
+//! turn. A connection whose reader is behind, whose task is at it already, or that waits for the time of its answer, is
+//! left to its task.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -19,8 +20,8 @@ pub(super) struct Fanout {
     waiting: Vec<(ConnId, Arc<Line>)>,
     /// The bytes of all frames.
     bytes: Vec<u8>,
-    /// Where each connection's end.
-    ends: Vec<usize>,
+    /// Where each connection's end; none for one that is to be told later.
+    ends: Vec<Option<usize>>,
 }
 
 impl Fanout {
@@ -40,12 +41,20 @@ impl Fanout {
         let (bytes, ends) = (&mut self.bytes, &mut self.ends);
         driver.with(|now, node| {
             for (conn, line, ..) in &open {
-                node.transmit(now, *conn, &mut |frame| line.put(frame, bytes));
-                ends.push(bytes.len());
+                let quiet = line.quiet_until() > now;
+                if !quiet {
+                    node.transmit(now, *conn, &mut |frame| line.put(frame, bytes));
+                }
+                ends.push((!quiet).then_some(bytes.len()));
             }
         });
         let mut begin = 0;
         for ((_, line, mut outlet, tcp), end) in open.into_iter().zip(ends.drain(..)) {
+            let Some(end) = end else {
+                drop(outlet);
+                line.post(READY);
+                continue;
+            };
             let frames = &bytes[begin..end];
             begin = end;
             // A connection that is broken is found to be so by its task.

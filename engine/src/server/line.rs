@@ -4,12 +4,12 @@
 //! few bytes. And the way out, which one of the two has at a time.
 
 use std::io;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::task::Context;
 
 use futures_util::task::AtomicWaker;
-use greendot_protocol::{ServerFrame, Span, Welcome};
+use greendot_protocol::{ServerFrame, Span, Time, Welcome};
 use tokio::net::TcpStream;
 
 use super::beacon::Ticket;
@@ -40,6 +40,8 @@ pub(super) struct Line {
     pub(super) encoding: Encoding,
     /// The right to say `closing` by a beacon, once the client has a seat.
     ticket: OnceLock<Ticket>,
+    /// Until when nothing is said, in ms of the driver's clock.
+    quiet: AtomicU64,
 }
 
 /// The way out of a connection: what was put here goes before anything that is said later.
@@ -61,6 +63,7 @@ impl Line {
             tcp,
             encoding,
             ticket: OnceLock::new(),
+            quiet: AtomicU64::new(0),
         }
     }
 
@@ -73,6 +76,18 @@ impl Line {
     pub(super) fn post_close(&self, ending: Ending, retry_after: Span) {
         let _ = self.ending.set((ending, retry_after));
         self.post(CLOSE);
+    }
+
+    /// Nothing is said before this time. Whoever asks about users is answered a tick after it has asked,
+    /// so that how long it took to find the answer, which is a little longer for one who is there and
+    /// hides, is not in the time of the answer. To be called before the work begins.
+    pub(super) fn keep_quiet(&self, until: Time) {
+        self.quiet.fetch_max(until.as_millis(), Ordering::Relaxed);
+    }
+
+    /// Until when nothing is said.
+    pub(super) fn quiet_until(&self) -> Time {
+        Time::from_millis(self.quiet.load(Ordering::Relaxed))
     }
 
     /// Takes what has been posted, and sees to it that the task is woken for what will be.

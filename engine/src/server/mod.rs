@@ -34,6 +34,8 @@ mod encoding;
 mod fanout;
 mod handshake;
 mod hello;
+#[cfg(any(feature = "jwt", feature = "callback"))]
+mod http;
 #[cfg(feature = "jwt")]
 mod jwt;
 mod limits;
@@ -55,7 +57,9 @@ pub use crate::core::{
 };
 pub use greendot_protocol::{Mode, Span, State};
 
-pub use audience::{Audience, Contacts, ContactsExcept, Nobody, Pair, RoomMembers};
+pub use audience::{Audience, Contacts, ContactsExcept, Everyone, Nobody, Pair, RoomMembers};
+#[cfg(feature = "callback")]
+pub use audience::{CallbackError, HttpAudience};
 pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token, WithHeaders};
 pub use builder::{BuildError, Builder};
 #[cfg(feature = "jwt")]

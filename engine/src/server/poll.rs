@@ -12,7 +12,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use greendot_protocol::limits::{POLL_BYTES, SESSION_BYTES, USER_BYTES, WATCHES};
-use greendot_protocol::{CloseCode, Poll, Polled, PolledUser, Span, State as Looks, json};
+use greendot_protocol::{CloseCode, Poll, Polled, PolledUser, Span, State as Looks, Time, json};
 
 use super::auth::Token;
 use super::check::check;
@@ -31,6 +31,8 @@ const USERS_A_POLL: usize = 100;
 /// What a poll told, as the core gave it.
 #[derive(Debug)]
 pub(super) struct Told {
+    /// When all was known that it took.
+    pub(super) at: Time,
     pub(super) full: bool,
     pub(super) mark: Mark,
     pub(super) users: Vec<Answer>,
@@ -141,7 +143,11 @@ async fn answer(shared: &Arc<Shared>, request: Request) -> Result<Vec<u8>, Refus
         })
         .await
         .map_err(Refused::of)?;
-    told.map(|it| encode(&it)).ok_or_else(|| Refused::of(CloseCode::CheckFailed))
+    let told = told.ok_or_else(|| Refused::of(CloseCode::CheckFailed))?;
+    let body = encode(&told);
+    // Later than all that it took to find the answer, as on a connection.
+    shared.clock.reach(told.at + shared.driver.tick()).await;
+    Ok(body)
 }
 
 async fn read(shared: &Shared, body: Body) -> Result<Bytes, Refused> {

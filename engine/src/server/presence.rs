@@ -193,7 +193,8 @@ impl Presence {
     }
 
     /// What the audience said of who may see whom holds no more: of this user (none: all) and this
-    /// viewer (none: all). Nothing newer is shown until it has been asked again.
+    /// viewer (none: all). Nothing newer is shown until it has been asked again. Nor does it hold what it said of
+    /// the rooms in which any of the two is: whoever may not be there any more is put out.
     pub fn audience_changed(&self, user: Option<&str>, viewer: Option<&str>) {
         self.shared.driver.with(|now, node| node.audience_changed(now, user, viewer));
     }

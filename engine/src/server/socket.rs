@@ -1,11 +1,13 @@
 //! A WebSocket connection, as its task has it.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use greendot_protocol::limits::CLIENT_FRAME_BYTES;
 use hyper::upgrade::Upgraded;
+use tokio::time::Sleep;
 
 use super::encoding::Encoding;
 use super::line::{Line, Outlet};
@@ -26,6 +28,8 @@ pub(super) struct Socket {
     /// Whether this side has said close. A second one would break the WebSocket for the client, which
     /// would then take the first one's code for lost.
     closing: bool,
+    /// What is in the way out stays there until then.
+    held: Option<Pin<Box<Sleep>>>,
 }
 
 /// What came in.
@@ -64,7 +68,7 @@ impl Socket {
         let mut reader = Reader::new(CLIENT_FRAME_BYTES);
         reader.feed(&read);
         let line = Arc::new(Line::new(encoding, wire.tcp().cloned()));
-        Self { wire, reader, line, ping: None, closing: false }
+        Self { wire, reader, line, ping: None, closing: false, held: None }
     }
 
     pub(super) fn encoding(&self) -> Encoding {
@@ -127,8 +131,17 @@ impl Socket {
         }
     }
 
+    /// Nothing goes out before this is over.
+    pub(super) fn hold(&mut self, until: Sleep) {
+        self.held = Some(Box::pin(until));
+    }
+
     /// Ready once the kernel has taken everything that is in the way out.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(held) = &mut self.held {
+            ready!(held.as_mut().poll(cx));
+            self.held = None;
+        }
         let line = Arc::clone(&self.line);
         let mut outlet = line.outlet();
         while !outlet.is_empty() {

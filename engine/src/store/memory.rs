@@ -26,7 +26,8 @@ const UNREACHED: Span = Span::from_millis(2_500);
 /// A node's beat that comes within so long of the one before: none was lost between them.
 const ON_TIME: Span = Span::from_millis(1_500);
 
-/// A room that is too large to name all is told of no more often than this.
+/// A room that is too large to name all is told of once in each of these, counted by the clock: were it counted from the last
+/// time, one who comes and goes unseen would show in when others are told of.
 const ROOM_EVERY: Span = Span::from_millis(1_000);
 
 /// Sessions that one user may have at a time.
@@ -481,11 +482,12 @@ impl MemoryStore {
     /// Tells the nodes that look into rooms who is there now; of a crowd, once in a while.
     fn tell_rooms(&mut self, now: Time) {
         self.untold.extend(self.directory.take_touched_rooms());
-        let limit = self.settings.room_limit;
+        let limit = self.settings.roster_limit();
         for room in std::mem::take(&mut self.untold) {
             let Some(row) = self.rooms.get_mut(&room) else { continue };
             let roster = self.directory.roster(&room, limit);
-            if roster.count > limit && now < row.told + ROOM_EVERY {
+            let turn = |at: Time| at.as_millis() / ROOM_EVERY.as_millis();
+            if roster.count > limit && turn(row.told) == turn(now) {
                 self.untold.insert(room);
                 continue;
             }
@@ -534,7 +536,8 @@ impl MemoryStore {
         }
         self.wrote(now, user);
         let changed = match ago {
-            Some(_) => self.directory.set_block(now, user, viewer, blocked),
+            // Who hid was there last when it chose to.
+            Some(ago) => self.directory.set_block(now - ago, user, viewer, blocked),
             None => self.directory.restore_block(user, viewer),
         };
         if changed.is_some() {
@@ -715,7 +718,7 @@ impl Store for MemoryStore {
             Request::LookInto { rooms: names } => {
                 for room in names {
                     self.rooms.entry(Arc::clone(room)).or_default().nodes.insert(node);
-                    rooms.push(self.directory.roster(room, self.settings.room_limit));
+                    rooms.push(self.directory.roster(room, self.settings.roster_limit()));
                 }
             }
             Request::LookOut { rooms } => {

@@ -240,7 +240,9 @@ impl Cluster {
                 self.thoughts.push_back((at, node, number, answers));
                 self.think();
             }
-            Output::MayJoin { ask, .. } => self.nodes[node].handle_may_join(self.now, ask, true),
+            Output::MayJoin { ask, .. } => {
+                self.nodes[node].handle_may_join(self.now, ask, Some(true))
+            }
             Output::Ping(conn) => self.nodes[node].handle_pong(self.now, conn),
             _ => {}
         }

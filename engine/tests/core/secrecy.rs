@@ -51,6 +51,9 @@ struct Trial {
     shared: bool,
     tick: u64,
     crowd: bool,
+    /// How many members of a room are told by name, and how many are there beside bo: so the secret user makes
+    /// the room too large, or would.
+    room: (usize, u64),
     /// How long the application takes to answer, in ms.
     thinks: u64,
     seed: u64,
@@ -63,6 +66,7 @@ impl Trial {
             tick: Span::from_millis(self.tick),
             reciprocal: self.hiding == Hiding::Reciprocal,
             crowd_limit: if self.crowd { 3 } else { 5_000 },
+            room_limit: self.room.0,
             audience: (self.hiding == Hiding::Forbidden).then(Default::default),
             ..settings()
         };
@@ -79,9 +83,15 @@ impl Trial {
         let mut secret = Dice(self.seed ^ 0x5eed);
         let bo = world.connect(0, "bo", "1", false);
         world.say(bo, &ClientFrame::Join { number: 1, room: "page" });
+        let mut guests = Vec::new();
         for index in 0..4 {
             let fan = world.connect(far, &format!("fan{index}"), "1", true);
             world.watch(fan, 1, &[(1, "sue")]);
+        }
+        for index in 0..self.room.1 {
+            let guest = world.connect(0, &format!("guest{index}"), "1", false);
+            world.say(guest, &ClientFrame::Join { number: 1, room: "page" });
+            guests.push(guest);
         }
         if self.since == Since::Ever && there {
             self.hide(&mut world, &forbidden);
@@ -133,6 +143,9 @@ impl Trial {
                     live(&mut world, &mut secret, &sue);
                 }
             }
+            // Others come and go soon after: when that is told must not depend on what she did.
+            world.pass(dice.roll(1_200));
+            live(&mut world, &mut dice, &guests);
         }
         world.pass(30_000);
         world.transcript
@@ -223,6 +236,7 @@ fn trials(hiding: Hiding, since: Since, many: u64) {
             shared: seed % 2 == 1,
             tick: if seed % 3 == 0 { 20 } else { 0 },
             crowd: seed % 5 == 0,
+            room: if seed % 4 < 2 && seed % 5 != 0 { (3, seed / 4 % 4) } else { (50, 0) },
             // A crowd's trials are long: a question of before would be under way at some of them.
             thinks: if seed % 7 == 3 && seed % 5 != 0 { 700 } else { 0 },
             seed,

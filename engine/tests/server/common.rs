@@ -10,6 +10,7 @@ use greendot_engine::protocol::{
     Span, State, WatchItem, binary,
 };
 use greendot_engine::server::{Builder, DevAuth, Presence, no_delay};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -52,24 +53,13 @@ impl Server {
         Self { presence, addr }
     }
 
-    pub(crate) fn url(&self) -> String {
-        format!("ws://{}/presence", self.addr)
-    }
-
     pub(crate) fn request(&self, protocol: Option<&str>) -> Request<()> {
-        let mut request = self.url().into_client_request().expect("a good address");
-        if let Some(protocol) = protocol {
-            let value = protocol.parse().expect("a good header");
-            request.headers_mut().insert("sec-websocket-protocol", value);
-        }
-        request
+        upgrade(self.addr, protocol)
     }
 
     /// Opens a connection and says nothing.
     pub(crate) async fn open(&self) -> Client {
-        let request = self.request(Some(SUBPROTOCOL_BINARY));
-        let (socket, _) = connect_async(request).await.expect("connects");
-        Client::over(socket)
+        Client::open(self.addr).await
     }
 
     /// Opens a connection, says hello and waits for the welcome.
@@ -97,6 +87,8 @@ pub(crate) enum Heard {
     Mode(Mode),
     Error(ErrorCode, u32, String),
     Token(Span),
+    /// Who is in a room, and the number of the room.
+    Room(u32, Vec<String>),
     CloseFrame(CloseCode, Span),
     /// The close code and its reason.
     Closed(u16, String),
@@ -132,7 +124,45 @@ impl Row {
     }
 }
 
+fn upgrade(addr: SocketAddr, protocol: Option<&str>) -> Request<()> {
+    let url = format!("ws://{addr}/presence");
+    let mut request = url.into_client_request().expect("a good address");
+    if let Some(protocol) = protocol {
+        let value = protocol.parse().expect("a good header");
+        request.headers_mut().insert("sec-websocket-protocol", value);
+    }
+    request
+}
+
+/// One HTTP request, and the whole answer.
+pub(crate) async fn exchange(
+    addr: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &str,
+    body: &str,
+) -> String {
+    let mut stream = TcpStream::connect(addr).await.expect("connects");
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}\
+         content-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.expect("sends");
+    // A server that has answered already may have closed.
+    let _ = stream.write_all(body.as_bytes()).await;
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer).await;
+    answer
+}
+
 impl Client {
+    /// Opens a connection to the presence at an address and says nothing.
+    pub(crate) async fn open(addr: SocketAddr) -> Self {
+        let request = upgrade(addr, Some(SUBPROTOCOL_BINARY));
+        Self::over(connect_async(request).await.expect("connects").0)
+    }
+
     pub(crate) fn over(socket: WebSocketStream<MaybeTlsStream<TcpStream>>) -> Self {
         Self { socket, request: 0 }
     }
@@ -226,6 +256,9 @@ fn owned(bytes: &[u8]) -> Heard {
         ServerFrame::Mode { mode, .. } => Heard::Mode(mode),
         ServerFrame::Error { code, about, text } => Heard::Error(code, about, text.into()),
         ServerFrame::Token { lasts } => Heard::Token(lasts),
+        ServerFrame::Room { number, members } => {
+            Heard::Room(number, members.iter().map(|it| it.user.to_owned()).collect())
+        }
         ServerFrame::Close { code, retry_after } => Heard::CloseFrame(code, retry_after),
         other => panic!("{other:?} is not expected here"),
     }

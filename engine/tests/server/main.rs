@@ -13,6 +13,7 @@ mod jwt;
 mod limits;
 mod metrics;
 mod poll;
+mod ready;
 mod secrecy;
 mod sessions;
 mod slow;

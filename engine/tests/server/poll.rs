@@ -5,10 +5,8 @@ use std::time::Duration;
 use greendot_engine::protocol::{ClientFrame, State};
 use greendot_engine::server::{Contacts, Limits};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 
-use crate::common::{Server, builder, until};
+use crate::common::{Server, builder, exchange, until};
 
 /// An answer: status, headers (but for the date) and body.
 #[derive(Debug)]
@@ -41,17 +39,7 @@ impl Answer {
 }
 
 async fn request(server: &Server, method: &str, headers: &str, body: &str) -> Answer {
-    let mut stream = TcpStream::connect(server.addr).await.expect("connects");
-    let head = format!(
-        "{method} /presence/poll HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}\
-         content-length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await.expect("sends");
-    // A server that has answered already may have closed.
-    let _ = stream.write_all(body.as_bytes()).await;
-    let mut answer = String::new();
-    let _ = stream.read_to_string(&mut answer).await;
+    let answer = exchange(server.addr, method, "/presence/poll", headers, body).await;
     let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
     let mut lines = head.lines();
     let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();

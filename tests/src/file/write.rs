@@ -90,6 +90,9 @@ fn settings(settings: &FileSettings, kind: Kind) -> Vec<String> {
     if let Some(warmup) = engine.warmup {
         words.push(format!("\"warmup\": {}", secs(warmup.as_millis())));
     }
+    if engine.room_limit != usual.room_limit {
+        words.push(format!("\"room_limit\": {}", engine.room_limit));
+    }
     if settings.latency != plain.latency {
         words.push(format!("\"latency\": {}", secs(settings.latency)));
     }

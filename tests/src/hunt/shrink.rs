@@ -125,12 +125,13 @@ impl Shrinker {
         let kind = self.plan.scenario.kind;
         let plain = FileSettings::new(kind);
         let mut any = false;
-        let changes: [fn(&mut Plan, &FileSettings); 11] = [
+        let changes: [fn(&mut Plan, &FileSettings); 12] = [
             |it, _| it.jitter = 0,
             |it, plain| it.scenario.settings.engine = plain.engine,
             |it, plain| it.scenario.settings.latency = plain.latency,
             |it, plain| it.scenario.settings.thin = plain.thin,
             |it, plain| it.scenario.settings.engine.tick = plain.engine.tick,
+            |it, plain| it.scenario.settings.engine.room_limit = plain.engine.room_limit,
             |it, plain| it.scenario.settings.engine.expiry_grace = plain.engine.expiry_grace,
             |it, plain| it.scenario.settings.engine.idle_after = plain.engine.idle_after,
             |it, plain| it.scenario.settings.engine.warmup = plain.engine.warmup,

@@ -117,6 +117,8 @@ pub enum Edge {
     Says {
         /// The device.
         device: usize,
+        /// The connection, if it still has one.
+        conn: Option<usize>,
         /// The beat's number, if it is one.
         beat: Option<u8>,
     },
@@ -132,6 +134,40 @@ pub enum Edge {
         state: State,
         /// The note that the app sees now.
         note: Bytes,
+    },
+    /// A node answers an ask; what it says of each user follows.
+    Answered {
+        /// The node.
+        node: usize,
+        /// The script's step.
+        step: usize,
+        /// Whether it speaks of all that were asked about.
+        full: bool,
+    },
+    /// What the answer says of a user.
+    AnswerOf {
+        /// The user's name.
+        user: Bytes,
+        /// The state.
+        state: State,
+        /// The version.
+        version: u32,
+        /// When the user was last seen, in ms of the run.
+        seen: Option<u64>,
+        /// The note.
+        note: Bytes,
+    },
+    /// A node says who is present; the names follow, each as [`Edge::Lists`].
+    Listed {
+        /// The node.
+        node: usize,
+        /// The script's step.
+        step: usize,
+    },
+    /// A user in a list.
+    Lists {
+        /// The user's name.
+        user: Bytes,
     },
     /// An app is told the link's state.
     Link {

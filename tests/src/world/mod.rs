@@ -99,8 +99,8 @@ pub struct World<'a> {
     nodes: Vec<SimNode>,
     /// None where a node works alone, with the directory in its own memory.
     store: Option<store::SimStore>,
-    /// The names of asks and lists that wait for their answers.
-    asks: BTreeMap<u64, String>,
+    /// The steps of asks and lists that wait for their answers.
+    asks: BTreeMap<u64, usize>,
     /// The mark of the latest answer under each name.
     marks: BTreeMap<String, Mark>,
     conns: Vec<Conn>,

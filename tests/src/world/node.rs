@@ -392,9 +392,9 @@ impl World<'_> {
                 }
                 Output::Store { number, request } => self.ask_store(node, number, &request),
                 Output::Answer { ask, full, mark, users } => {
-                    self.answered(ask, full, mark, &users);
+                    self.answered(node, ask, full, mark, &users);
                 }
-                Output::List { ask, users, .. } => self.listed(ask, &users),
+                Output::List { ask, users, .. } => self.listed(node, ask, &users),
                 _ => {}
             }
         }

@@ -116,14 +116,15 @@ impl World<'_> {
             Message::Beat(beat) => Some(beat.number),
             _ => None,
         };
-        self.edge(Edge::Says { device, beat });
+        let conn = self.devices[device].conns.get(&dial.0).copied();
+        self.edge(Edge::Says { device, conn, beat });
         if self.scenario.kind == Kind::Sdk {
             self.sdk_answers(device, dial, message);
             return;
         }
         let mut bytes = Vec::new();
         encode_client(&message.as_frame(), &mut bytes);
-        if let Some(&conn) = self.devices[device].conns.get(&dial.0) {
+        if let Some(conn) = conn {
             self.send_up(conn, Up::Frame(bytes));
         }
     }

@@ -20,7 +20,7 @@ impl World<'_> {
             Verb::Unwatch { watcher, users } => self.viewer_unwatches(watcher, users),
             Verb::Hangup { watcher } => self.viewer_hangs_up(watcher),
             Verb::Ask { repeat, .. } => self.ask_again(index, *repeat),
-            Verb::List { watcher, name } => self.viewer_lists(watcher, name),
+            Verb::List { watcher, .. } => self.viewer_lists(index, watcher),
             Verb::Room { who, room, join } if self.raws.contains_key(who) => {
                 self.raw_goes(who, room, *join);
             }

@@ -11,7 +11,7 @@ use super::conn::{Down, Up};
 use super::log::{Asked, ViewerEvent, ViewerSnapshot};
 use super::node::token;
 use super::trace::server_words;
-use super::{ARRIVAL, Owner, Task, World};
+use super::{ARRIVAL, Edge, Owner, Task, World};
 use crate::file::Verb;
 
 /// A watcher.
@@ -170,14 +170,13 @@ impl World<'_> {
     /// One read of the ask of this step, and the next one later if it is repeated.
     pub(super) fn ask_again(&mut self, step: usize, left: u64) {
         let scenario = self.scenario;
-        let Verb::Ask { watcher, users, name, since, every, .. } = &scenario.steps[step].verb
-        else {
+        let Verb::Ask { watcher, users, since, every, .. } = &scenario.steps[step].verb else {
             return;
         };
         let node = self.node_of_viewer(watcher);
         self.order += 1;
         let ask = self.order;
-        self.asks.insert(ask, name.clone());
+        self.asks.insert(ask, step);
         let since = since.as_ref().and_then(|it| self.marks.get(it).cloned());
         let now = self.engine_now();
         let users: Vec<&str> = users.iter().map(String::as_str).collect();
@@ -197,11 +196,11 @@ impl World<'_> {
         conn.map_or_else(|| self.node_or_first(None), |it| self.conns[it].node)
     }
 
-    pub(super) fn viewer_lists(&mut self, watcher: &str, name: &str) {
+    pub(super) fn viewer_lists(&mut self, step: usize, watcher: &str) {
         let node = self.node_of_viewer(watcher);
         self.order += 1;
         let ask = self.order;
-        self.asks.insert(ask, name.to_owned());
+        self.asks.insert(ask, step);
         let now = self.engine_now();
         if let Some(engine) = self.nodes[node].engine.as_mut() {
             engine.list(now, ask, watcher);
@@ -210,16 +209,40 @@ impl World<'_> {
     }
 
     /// A list has been answered.
-    pub(super) fn listed(&mut self, ask: u64, users: &[Arc<str>]) {
-        let Some(name) = self.asks.remove(&ask) else { return };
+    pub(super) fn listed(&mut self, node: usize, ask: u64, users: &[Arc<str>]) {
+        let Some(step) = self.asks.remove(&ask) else { return };
+        let Verb::List { name, .. } = &self.scenario.steps[step].verb else { return };
+        let name = name.clone();
+        self.edge(Edge::Listed { node, step });
+        for user in users {
+            self.edge_with(user.as_bytes(), |user| Edge::Lists { user });
+        }
         self.note(|| format!("list {name}: {users:?}"));
         let users = users.iter().map(ToString::to_string).collect();
         self.log.lists.insert(name, users);
     }
 
     /// An ask has been answered.
-    pub(super) fn answered(&mut self, ask: u64, full: bool, mark: Mark, users: &[Answer]) {
-        let Some(name) = self.asks.remove(&ask) else { return };
+    pub(super) fn answered(
+        &mut self,
+        node: usize,
+        ask: u64,
+        full: bool,
+        mark: Mark,
+        users: &[Answer],
+    ) {
+        let Some(step) = self.asks.remove(&ask) else { return };
+        let Verb::Ask { name, .. } = &self.scenario.steps[step].verb else { return };
+        let name = name.clone();
+        self.edge(Edge::Answered { node, step, full });
+        if let Some(edges) = &mut self.edges {
+            for it in users {
+                let (user, note) = (edges.keep(it.user.as_bytes()), edges.keep(it.note.as_bytes()));
+                let seen = it.seen.map(Self::from_engine);
+                let (state, version) = (it.state, it.version.0);
+                edges.add(Edge::AnswerOf { user, state, version, seen, note });
+            }
+        }
         self.marks.insert(name.clone(), mark);
         let answer: BTreeMap<String, Asked> = users
             .iter()

@@ -78,7 +78,7 @@ impl Client {
             let text = "a user's name has 1 to 128 bytes: this one is not watched";
             self.refuse(ErrorCode::BadUser, row.0, text);
         } else if slot.wire == Wire::Off && self.link.is_open() {
-            self.alarms.set_if_clear(Reason::Flush, now);
+            self.alarms.set_if_clear(Reason::Flush, self.watches.due(now));
         }
         row
     }

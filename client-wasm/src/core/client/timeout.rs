@@ -22,8 +22,11 @@ impl Client {
                     let (rows, out) = (&mut self.rows, &mut self.outputs);
                     let end = reason == Reason::Unwatch;
                     let sent = self.watches.exchange(rows, self.link.dial, out, end);
-                    if let Some(heart) = self.heart.as_mut().filter(|_| sent) {
-                        heart.sent(now);
+                    if sent {
+                        self.watches.sent(now);
+                        if let Some(heart) = &mut self.heart {
+                            heart.sent(now);
+                        }
                     }
                     self.forget_nobody();
                 }

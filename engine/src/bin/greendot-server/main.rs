@@ -1,11 +1,13 @@
 //! The ready server: presence at `/presence`, one process, in memory.
 
+mod control;
 mod metrics;
 mod options;
 
 use std::error::Error;
 use std::future::IntoFuture;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use axum::Router;
 use axum::http::Uri;
 use axum::routing::get;
 use clap::Parser;
-use greendot_engine::server::{DevAuth, JwtAuth, KeysError, Presence, no_delay};
+use greendot_engine::server::{DevAuth, HttpAudience, JwtAuth, KeysError, Presence, no_delay};
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
@@ -21,6 +23,9 @@ use options::Options;
 
 /// How long an HTTP answer may still take after that.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
+/// The shortest secret between server and application, in bytes.
+const SECRET: usize = 16;
 
 /// How long clients have to take their goodbye at a stop.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -56,11 +61,14 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
         Some(auth) => Presence::builder(auth),
         None => Presence::builder(DevAuth),
     };
-    let presence = builder
-        .settings(settings)
-        .limits(options.limits())
-        .allow_origins(&options.allow_origin)
-        .build()?;
+    let mut builder =
+        builder.settings(settings).limits(options.limits()).allow_origins(&options.allow_origin);
+    if let Some(url) = &options.audience_url {
+        let secret = options.audience_secret.as_deref().map(secret_in).transpose()?;
+        let patience = Duration::from_millis(options.audience_rule().deadline.as_millis());
+        builder = builder.audience(HttpAudience::new(url, secret.as_deref(), patience)?);
+    }
+    let presence = builder.build()?;
     if options.dev {
         warn!(
             "--dev: any client is whoever it says it is, no token is checked. For your own \
@@ -81,6 +89,17 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
         format!("cannot listen on {listen}: {error}; choose another port with --listen")
     })?;
     let address = listener.local_addr()?;
+    let control = match options.control {
+        Some(at) => {
+            let secret = options.control_secret.as_deref().map(secret_in).transpose()?;
+            let app = control::router(presence.clone(), secret);
+            let listener = tokio::net::TcpListener::bind(at).await.map_err(|error| {
+                format!("cannot listen on {at}: {error}; choose another port with --control")
+            })?;
+            Some((listener.local_addr()?, axum::serve(listener, app).into_future()))
+        }
+        None => None,
+    };
     let metrics_at = metrics
         .as_ref()
         .map_or(String::new(), |it| format!("metrics at http://{}/metrics\n", it.address()));
@@ -89,20 +108,46 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     }
     // In one piece: who reads only the first line may be gone before a second one.
     let token = if options.dev { "user's name, as in \"ana\"" } else { "signed JWT" };
-    let started = format!(
+    let mut started = format!(
         "listening on http://{address}\npresence at ws://{address}/presence, where a token is a \
          {token}\n{metrics_at}"
     );
+    if let Some((address, _)) = &control {
+        started += &format!("the application's side at http://{address}\n");
+    }
     std::io::stdout().write_all(started.as_bytes())?;
     let (drained, stop) = oneshot::channel::<()>();
     let serving = axum::serve(no_delay(listener), app)
         .with_graceful_shutdown(async move { _ = stop.await })
         .into_future();
+    let controlled = async {
+        match control {
+            Some((_, serving)) => serving.await,
+            None => std::future::pending().await,
+        }
+    };
     tokio::select! {
         served = serving => served?,
+        served = controlled => served?,
         () = stopping(&presence, drained) => {}
     }
     Ok(())
+}
+
+/// The secret in a file, without the line's end.
+fn secret_in(file: &Path) -> Result<String, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        format!("the secret in {} can't be read: {error}; check the path", file.display())
+    })?;
+    let secret = text.trim_end();
+    if secret.len() < SECRET {
+        return Err(format!(
+            "the secret in {} has {} bytes; at least {SECRET} are needed, as from `openssl rand -hex 16`",
+            file.display(),
+            secret.len()
+        ));
+    }
+    Ok(secret.to_owned())
 }
 
 /// Who checks tokens, if they are signed ones.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Parser;
-use greendot_engine::core::Settings;
+use greendot_engine::core::{AudienceRule, Settings};
 use greendot_engine::protocol::Span;
 use greendot_engine::server::Limits;
 use tracing::level_filters::LevelFilter;
@@ -43,6 +43,30 @@ pub(crate) struct Options {
     /// Only let pages of this origin connect: scheme, host, port; may be given several times.
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
+    /// Ask the application at this http:// address who may see whom, and who may be in which room.
+    #[arg(long, value_name = "URL")]
+    pub(crate) audience_url: Option<String>,
+    /// The secret in this file goes along with each question, as `Authorization: Bearer`.
+    #[arg(long, value_name = "FILE", requires = "audience_url")]
+    pub(crate) audience_secret: Option<PathBuf>,
+    /// How long an answer of the application holds [default: 60].
+    #[arg(long, value_name = "SECONDS", requires = "audience_url", value_parser = span)]
+    audience_lifetime: Option<Span>,
+    /// How long the application may take to answer; then nothing is shown, and it is asked again [default: 3].
+    #[arg(long, value_name = "SECONDS", requires = "audience_url", value_parser = span)]
+    audience_timeout: Option<Span>,
+    /// How many answers are kept beyond those about users who are watched [default: 100000].
+    #[arg(long, value_name = "N", requires = "audience_url")]
+    audience_kept: Option<usize>,
+    /// Where the application says what has changed: another address and port, not for clients.
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
+    pub(crate) control: Option<SocketAddr>,
+    /// The secret in this file must come along with it, as `Authorization: Bearer`.
+    #[arg(long, value_name = "FILE", requires = "control")]
+    pub(crate) control_secret: Option<PathBuf>,
+    /// Who hides from everybody sees nobody.
+    #[arg(long)]
+    reciprocal: bool,
     /// What to log: error, warn, info, debug, trace or off.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub(crate) log: LevelFilter,
@@ -98,6 +122,14 @@ impl Options {
                 self.listen
             ));
         }
+        if let Some(control) = self.control.filter(|it| !it.ip().is_loopback())
+            && self.control_secret.is_none()
+        {
+            return Err(format!(
+                "whoever reaches --control can sign people out, and {control} can be reached from other \
+                 machines: give a secret with --control-secret FILE, or listen on 127.0.0.1"
+            ));
+        }
         Ok(())
     }
 
@@ -112,7 +144,18 @@ impl Options {
             tick: self.tick.unwrap_or(default.tick),
             idle_after: self.idle_after.unwrap_or(default.idle_after),
             warmup: self.warmup.or(default.warmup),
+            reciprocal: self.reciprocal,
+            audience: self.audience_url.is_some().then(|| self.audience_rule()),
             ..default
+        }
+    }
+
+    pub(crate) fn audience_rule(&self) -> AudienceRule {
+        let default = AudienceRule::default();
+        AudienceRule {
+            lifetime: self.audience_lifetime.unwrap_or(default.lifetime),
+            deadline: self.audience_timeout.unwrap_or(default.deadline),
+            kept: self.audience_kept.unwrap_or(default.kept),
         }
     }
 
@@ -187,6 +230,26 @@ mod tests {
         let open = ["--jwt-key", "k", "--jwt-audience", "a", "--jwt-audience", "b"];
         let options = options(&[&open[..], &["--listen", "0.0.0.0:80"]].concat());
         assert_eq!((options.check(), options.jwt_audience.len()), (Ok(()), 2));
+    }
+
+    #[test]
+    fn the_applications_side_is_open_to_this_machine_alone_or_behind_a_secret() {
+        let control = |args: &[&str]| options(&[&["--dev"], args].concat()).check();
+        assert_eq!(control(&["--control", "127.0.0.1:1"]), Ok(()));
+        let refused = control(&["--control", "0.0.0.0:1"]).unwrap_err();
+        assert!(refused.contains("--control-secret"), "{refused}");
+        assert_eq!(control(&["--control", "0.0.0.0:1", "--control-secret", "f"]), Ok(()));
+    }
+
+    #[test]
+    fn the_audience_is_kept_as_long_as_was_said() {
+        let asked = ["--dev", "--audience-url", "http://a/", "--audience-lifetime", "7.5"];
+        let rule = options(&asked).settings().audience.unwrap();
+        let default = AudienceRule::default();
+        assert_eq!(rule, AudienceRule { lifetime: Span::from_millis(7_500), ..default });
+        assert_eq!(options(&["--dev"]).settings().audience, None);
+        let alone = ["greendot-server", "--dev", "--audience-lifetime", "7"];
+        assert!(Options::try_parse_from(alone).is_err());
     }
 
     #[test]

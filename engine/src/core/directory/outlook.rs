@@ -102,7 +102,7 @@ impl Outlooks {
             (None, true) => {
                 let shown = held - before.behind + i64::from(present);
                 let version = Version(u32::try_from(shown.max(0)).unwrap_or(u32::MAX));
-                let seen = if present { Some(now) } else { record.seen };
+                let seen = if present { record.seen.max(Some(now)) } else { record.seen };
                 Bar { screen: Some(Screen { version, seen, heard: record.heard }), ..before }
             }
             (Some(screen), false) => {

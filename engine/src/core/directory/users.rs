@@ -435,8 +435,8 @@ impl Directory {
         present.take(at_most).collect()
     }
 
-    /// The user hides from the viewer, or shows itself again. The viewer's new outlook, if that
-    /// changes anything. Nobody can hide from itself.
+    /// The user hides from the viewer, or shows itself again; `now` is when it chose so. The viewer's
+    /// new outlook, if that changes anything. Nobody can hide from itself.
     pub fn set_block(
         &mut self,
         now: Time,
@@ -447,8 +447,15 @@ impl Directory {
         if user == viewer {
             return None;
         }
-        let record = self.find(user).map(|it| self.record(it)).unwrap_or_default();
-        self.outlooks.set(now, user, viewer, &record, blocked)
+        let id = self.find(user);
+        let record = id.map(|it| self.record(it)).unwrap_or_default();
+        let outlook = self.outlooks.set(now, user, viewer, &record, blocked)?;
+        if let Some(id) = id.filter(|_| blocked && record.public.is_present()) {
+            // Becoming hidden counts as a frame heard then (rule 9): once it sees again, the viewer is
+            // told of no earlier time.
+            self.people.hear(id, now);
+        }
+        Some(outlook)
     }
 
     /// The same for a block of an epoch before this one.

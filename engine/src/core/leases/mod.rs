@@ -175,6 +175,12 @@ impl Leases {
         rows.map(|(slot, row)| ConnId(Id { slot: slot as u32, stamp: row.stamp }))
     }
 
+    /// The latest connects of all sessions, open or not.
+    pub(crate) fn live(&self) -> impl Iterator<Item = ConnId> {
+        let rows = self.rows.iter().enumerate().filter(|(_, row)| row.is(LIVE));
+        rows.map(|(slot, row)| ConnId(Id { slot: slot as u32, stamp: row.stamp }))
+    }
+
     /// The latest connect of the session in this slot.
     pub(crate) fn at(&self, slot: u32) -> Option<ConnId> {
         let row = self.rows.get(slot as usize).filter(|it| it.is(LIVE))?;

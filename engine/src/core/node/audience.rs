@@ -44,7 +44,8 @@ impl Node {
     }
 
     /// What the application said of who may see whom holds no more: of this user (none: all) and
-    /// this viewer (none: all). Nothing newer is shown until it has answered anew.
+    /// this viewer (none: all). Nothing newer is shown until it has answered anew. Where whoever is named is in
+    /// rooms, it is asked again whether that may be.
     pub fn audience_changed(&mut self, now: Time, user: Option<&str>, viewer: Option<&str>) {
         self.forget_answers(now, user, viewer);
         if self.shared.is_some() {
@@ -54,11 +55,13 @@ impl Node {
     }
 
     pub(super) fn forget_answers(&mut self, now: Time, user: Option<&str>, viewer: Option<&str>) {
-        let Some(audience) = self.audience.as_mut() else { return };
-        for watch in audience.change(user, viewer) {
-            self.watches.pause(now, watch);
+        if let Some(audience) = self.audience.as_mut() {
+            for watch in audience.change(user, viewer) {
+                self.watches.pause(now, watch);
+            }
         }
         self.ask_audience(now);
+        self.ask_rights_again(now, &[user, viewer]);
     }
 
     /// The application's answer to [`Output::Audience`]: what each viewer may see, in the order of

@@ -139,7 +139,7 @@ impl Node {
             self.errors.remove(&conn);
         }
         self.tokens.remove(conn);
-        self.wishes.forget(conn);
+        self.rights.forget(conn);
         self.disown(now, conn);
         if let Some(viewer) = self.viewer_of(conn) {
             self.watches.close(viewer);

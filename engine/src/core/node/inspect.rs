@@ -27,7 +27,7 @@ pub struct NodeCounts {
     pub looks: usize,
     /// Connections that look into rooms, once for each room.
     pub seats: usize,
-    /// Joins that wait for the application's word.
+    /// Joins, and stays in rooms, that wait for the application's word.
     pub joins: usize,
     /// Connections that are told of their user's own sessions.
     pub owners: usize,
@@ -40,6 +40,8 @@ pub struct AudienceCounts {
     pub pairs: usize,
     /// Answers that failed, came late, or were missing.
     pub failures: u64,
+    /// The same of answers on who may be in which room.
+    pub room_failures: u64,
 }
 
 /// A session that a node holds.
@@ -68,7 +70,7 @@ impl Node {
             onlookers: self.watches.onlooker_count(),
             looks: self.reads.len(),
             seats: self.watches.seat_count(),
-            joins: self.wishes.len(),
+            joins: self.rights.len(),
             owners: self.owners.len(),
         }
     }
@@ -90,10 +92,9 @@ impl Node {
 
     /// How the application's answers on who may see whom fare.
     pub fn audience_counts(&self) -> AudienceCounts {
-        self.audience.as_ref().map_or_else(AudienceCounts::default, |it| AudienceCounts {
-            pairs: it.len(),
-            failures: it.failures(),
-        })
+        let (pairs, failures) =
+            self.audience.as_ref().map_or((0, 0), |it| (it.len(), it.failures()));
+        AudienceCounts { pairs, failures, room_failures: self.rights.failures() }
     }
 
     /// The sessions of a user.

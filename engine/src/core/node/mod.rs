@@ -17,6 +17,7 @@ mod output;
 mod own;
 mod polls;
 mod reads;
+mod rights;
 mod rooms;
 mod shared;
 mod sweep;
@@ -27,7 +28,7 @@ mod transmit;
 use std::collections::{HashMap, VecDeque};
 
 use foldhash::quality::FixedState;
-use greendot_protocol::{Epoch, ErrorCode, Time};
+use greendot_protocol::{Epoch, ErrorCode, Span, Time};
 
 pub use self::app::Refusal;
 pub use self::connections::{Connect, SelfReport};
@@ -35,7 +36,7 @@ pub use self::inspect::{AudienceCounts, HeldSession, NodeCounts};
 pub use self::output::{Answer, Ending, Mark, Output, Transition};
 use self::own::Owners;
 use self::reads::Reads;
-use self::rooms::Wishes;
+use self::rights::Rights;
 use self::shared::Shared;
 use self::tokens::Tokens;
 pub use self::totals::{Endings, FLAP, Lag, NodeTotals};
@@ -66,7 +67,7 @@ pub struct Node {
     /// What the application says of who may see whom; none: it is not asked.
     audience: Option<Audience>,
     reads: Reads,
-    wishes: Wishes,
+    rights: Rights,
     owners: Owners,
     tokens: Tokens,
     /// Errors that wait for connections; few have any.
@@ -104,6 +105,7 @@ impl Node {
         start: Start,
     ) -> Result<Self, SettingsError> {
         settings.check()?;
+        let warming = start == Start::AfterLoss && settings.warmup() != Span::ZERO;
         let periods = Periods {
             ttl: settings.ttl,
             ping_after: settings.beat.fraction(6, 5),
@@ -115,7 +117,7 @@ impl Node {
             directory: Directory::new(epoch, generation, seed),
             leases: Leases::new(now, periods),
             watches: Watches::new(
-                start == Start::AfterLoss,
+                warming,
                 settings.audience.is_some(),
                 seed,
                 CrowdRule {
@@ -127,7 +129,7 @@ impl Node {
             ),
             audience: settings.audience.map(|rule| Audience::new(rule, seed)),
             reads: Reads::default(),
-            wishes: Wishes::default(),
+            rights: Rights::default(),
             owners: Owners::default(),
             tokens: Tokens::default(),
             errors: HashMap::default(),
@@ -137,7 +139,7 @@ impl Node {
             sweep_at: now + settings.sweep,
             still_until: Time::ZERO,
             flush_at: None,
-            warm_until: (start == Start::AfterLoss).then(|| now + settings.warmup()),
+            warm_until: warming.then(|| now + settings.warmup()),
             shared: None,
             settings,
         })
@@ -167,9 +169,9 @@ impl Node {
         let store = self.shared.as_ref().map_or(Time::MAX, Shared::deadline);
         let audience = self.audience.as_ref().map_or(Time::MAX, Audience::deadline);
         let crowds = self.watches.crowd_deadline().min(self.watches.room_deadline());
-        let wishes = self.wishes.deadline();
+        let rights = self.rights.deadline();
         let flush = self.flush_at.unwrap_or(Time::MAX);
-        self.sweep_at.min(flush).min(token).min(store).min(audience).min(crowds).min(wishes)
+        self.sweep_at.min(flush).min(token).min(store).min(audience).min(crowds).min(rights)
     }
 
     /// Time has come: sweeps, flushes and ends tokens, as far as they are due.
@@ -180,7 +182,7 @@ impl Node {
         self.audience_timeout(now);
         self.turn_rounds(now);
         self.rooms_timeout(now);
-        self.wishes_timeout(now);
+        self.rights_timeout(now);
         if self.flush_at.is_some_and(|at| at <= now) {
             self.flush(now);
         }

@@ -346,9 +346,11 @@ impl Watches {
     /// What a watch shows has changed, not by the user's doing: it is told as if it were.
     fn touch(&mut self, now: Time, watch: Id) {
         let Some(row) = self.watches.get(watch) else { return };
+        if matches!(row.under, Under::Seat(_)) {
+            return self.touch_member(now, watch, false);
+        }
         let subject = self.subjects.get(row.subject);
-        let watched = matches!(row.under, Under::Number(_)) && !row.own;
-        if watched && subject.is_some_and(|it| it.watchers.len() > self.crowds.limit) {
+        if !row.own && subject.is_some_and(|it| it.watchers.len() > self.crowds.limit) {
             return self.tell_crowd(now, row.subject);
         }
         self.outboxes.mark(watch);

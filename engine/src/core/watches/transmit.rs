@@ -68,7 +68,7 @@ impl Watches {
         if !entries.is_empty() {
             emit(&ServerFrame::Events { epoch, entries });
         }
-        if !row.seats.is_empty() {
+        if !row.seats.is_empty() || !row.cleared.is_empty() {
             self.transmit_rooms(now, viewer, &members, released, emit);
         }
     }

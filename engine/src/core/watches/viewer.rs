@@ -1,6 +1,6 @@
 //! A connection that watches.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::quality::FixedState;
@@ -22,6 +22,8 @@ pub(super) struct Viewer {
     pub(super) numbers: HashMap<u32, Id, FixedState>,
     /// The rooms that it looks into, by the client's numbers.
     pub(super) seats: BTreeMap<u32, Id>,
+    /// Numbers of rooms of which it is to be told that nobody is there for it any more.
+    pub(super) cleared: BTreeSet<u32>,
     /// Watch frames not yet answered.
     pub(super) requests: Vec<Request>,
     /// Everything is to be shown afresh: a new epoch has begun.
@@ -64,6 +66,7 @@ impl Watches {
             onlooker,
             numbers: HashMap::default(),
             seats: BTreeMap::new(),
+            cleared: BTreeSet::new(),
             requests: Vec::new(),
             afresh: false,
         }));

@@ -1,6 +1,5 @@
 //! Signed tokens (JWT, RFC 7519): who a token's user is, by a signature and a name in it.
 
-mod fetch;
 mod keys;
 mod source;
 

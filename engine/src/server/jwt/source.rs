@@ -7,15 +7,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use axum::http::Uri;
+use axum::body::Body;
+use axum::http::{Request, Uri};
 use greendot_protocol::{Span, Time};
 use tracing::{info, warn};
 
-use super::fetch::fetch;
 use super::keys::{BadKeys, KeySet};
-use crate::server::clock::Clock;
+use crate::server::clock::{Clock, timeout};
+use crate::server::http::Caller;
 
 /// How often it is looked whether a file has changed.
 const LOOK: Span = Span::from_secs(5);
@@ -30,6 +31,9 @@ const LOOK_AT_MOST: Span = Span::from_secs(1);
 
 /// The largest file or answer, in bytes.
 const SIZE: usize = 256 * 1024;
+
+/// How long an address may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why keys could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -122,7 +126,7 @@ impl Source {
                     .into(),
             ));
         }
-        let text = fetch(&uri, SIZE).await.map_err(|reason| place.error(form, reason))?;
+        let text = fetch(&uri).await.map_err(|reason| place.error(form, reason))?;
         Self::new(form, place, &text, None)
     }
 
@@ -174,7 +178,7 @@ impl Source {
                 })
                 .await
             }
-            Place::Address(uri) => fetch(uri, SIZE).await.map(|text| Some((text, None))),
+            Place::Address(uri) => fetch(uri).await.map(|text| Some((text, None))),
         };
         let read = read.and_then(|it| match it {
             None => Ok(None),
@@ -235,6 +239,14 @@ impl std::fmt::Display for Place {
             Self::Address(uri) => uri.fmt(f),
         }
     }
+}
+
+/// What is at an address now.
+async fn fetch(uri: &Uri) -> Result<String, String> {
+    let request = Request::get(uri.clone()).body(Body::empty()).map_err(|it| it.to_string())?;
+    timeout(PATIENCE, async { Caller::connect(uri).await?.ask(request, SIZE).await })
+        .await
+        .unwrap_or_else(|| Err(format!("no answer within {} s", PATIENCE.as_secs())))
 }
 
 fn stamp_of(path: &Path) -> Result<Stamp, String> {

@@ -128,6 +128,7 @@ impl Draft {
                 self.step(Verb::Input { client, per_second, until });
             }
             29 => self.step(Verb::BeforeUnload { client }),
+            30..=33 if self.rooms => self.room(client),
             _ => self.network_step(device, client),
         }
     }

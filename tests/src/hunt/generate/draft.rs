@@ -6,6 +6,7 @@ use crate::world::rng::Rng;
 /// Names that worlds draw from.
 pub(super) const USERS: [&str; 4] = ["ana", "bo", "cy", "dee"];
 pub(super) const WATCHERS: [&str; 3] = ["W", "X", "Y"];
+pub(super) const ROOMS: [&str; 2] = ["r", "q"];
 pub(super) const SESSIONS: [&str; 3] = ["s1", "s2", "s3"];
 
 /// A world in the making.
@@ -24,6 +25,9 @@ pub(super) struct Draft {
     /// When everything that was named with an end is over.
     pub(super) busy_until: u64,
     pub(super) conns: usize,
+    pub(super) asks: usize,
+    /// Whether anybody goes into rooms.
+    pub(super) rooms: bool,
     /// The store answers nothing.
     pub(super) down: bool,
 }
@@ -41,6 +45,8 @@ pub(super) struct WatcherDraft {
     pub(super) name: &'static str,
     pub(super) watched: Vec<String>,
     pub(super) stalled: bool,
+    /// The last ask: its name, and about whom.
+    pub(super) asked: Option<(String, Vec<String>)>,
     /// It has no connection: never had, hung up, or lost it with its node.
     pub(super) lost: bool,
     pub(super) node: usize,
@@ -75,6 +81,13 @@ pub(super) enum Still {
 }
 
 impl Draft {
+    /// Somebody goes into a room, or leaves it.
+    pub(super) fn room(&mut self, who: String) {
+        let room = ROOMS[usize::from(self.rng.one_in(4))].to_owned();
+        let join = !self.rng.one_in(4);
+        self.step(Verb::Room { who, room, join });
+    }
+
     pub(super) fn step(&mut self, verb: Verb) {
         self.steps.push(Step { at: self.now, line: 0, verb });
     }

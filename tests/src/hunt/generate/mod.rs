@@ -26,6 +26,10 @@ pub fn world(seed: u64) -> Plan {
     let jitter = if settings.latency > 0 && rng.one_in(2) { 1 + settings.latency } else { 0 };
     let watchers = if kind == Kind::Engine { 1 + rng.below(3) } else { rng.below(3) };
     let users = 1 + rng.below(4);
+    let rooms = rng.one_in(2);
+    if rooms && rng.one_in(3) {
+        settings.engine.room_limit = 1 + rng.below(2);
+    }
     let mut draft = Draft {
         kind,
         settings,
@@ -39,6 +43,7 @@ pub fn world(seed: u64) -> Plan {
                 name,
                 watched: Vec::new(),
                 stalled: false,
+                asked: None,
                 lost: true,
                 node: 0,
             })
@@ -49,6 +54,8 @@ pub fn world(seed: u64) -> Plan {
         now: 0,
         busy_until: 0,
         conns: 0,
+        asks: 0,
+        rooms,
         down: false,
         rng,
     };
@@ -101,11 +108,62 @@ impl Draft {
 
     /// Steps for both kinds.
     fn common_step(&mut self) {
-        match self.rng.below(20) {
+        match self.rng.below(26) {
             0..=4 => self.mode(),
             5..=11 => self.watcher_step(),
             12 => self.revoke(),
+            13..=15 => self.block(),
+            16 => self.note(),
+            17..=18 => self.read(),
             _ => self.node_step(),
+        }
+    }
+
+    /// A user hides from somebody who may look, or shows itself again.
+    fn block(&mut self) {
+        if !self.any_runs() {
+            return;
+        }
+        let user = self.user();
+        let viewer = match self.watchers.len() {
+            0 => self.user(),
+            many if self.kind == Kind::Engine || self.rng.one_in(2) => {
+                WATCHERS[self.rng.below(many)].to_owned()
+            }
+            _ => self.user(),
+        };
+        let blocked = !self.rng.one_in(3);
+        if user != viewer {
+            self.step(Verb::Block { user, viewer, blocked });
+        }
+    }
+
+    /// A watcher asks, goes on from what it was told before, or has those listed that are there.
+    fn read(&mut self) {
+        if self.watchers.is_empty() || self.nodes.iter().any(|it| it.paused) || !self.any_runs() {
+            return;
+        }
+        self.asks += 1;
+        let name = format!("a{}", self.asks);
+        let watcher = self.rng.below(self.watchers.len());
+        let who = self.watchers[watcher].name.to_owned();
+        if self.kind == Kind::Engine && self.rng.one_in(4) {
+            return self.step(Verb::List { watcher: who, name });
+        }
+        let before = self.watchers[watcher].asked.clone().filter(|_| !self.rng.one_in(3));
+        let (since, users) = match before {
+            Some((before, users)) => (Some(before), users),
+            None => (None, self.some_users()),
+        };
+        self.watchers[watcher].asked = Some((name.clone(), users.clone()));
+        self.step(Verb::Ask { watcher: who, users, name, since, repeat: 1, every: 0 });
+    }
+
+    fn note(&mut self) {
+        if self.any_runs() {
+            let user = self.user();
+            let note = ["lunch", "back at 3", ""][self.rng.below(3)].to_owned();
+            self.step(Verb::Note { user, note });
         }
     }
 

@@ -32,11 +32,6 @@ impl Draft {
         }
         let raw = self.rng.below(self.raws.len());
         let conn = self.raws[raw].name.clone();
-        if self.rng.one_in(8) && self.any_runs() {
-            let user = self.user();
-            let note = ["lunch", "back at 3", ""][self.rng.below(3)].to_owned();
-            return self.step(Verb::Note { user, note });
-        }
         if self.raws[raw].vanished || self.raws[raw].leaving {
             // Noticed late, or never.
             if self.rng.one_in(2) {
@@ -45,7 +40,9 @@ impl Draft {
             }
             return;
         }
-        match self.rng.below(20) {
+        match self.rng.below(25) {
+            20..=24 if self.rooms => self.room(conn),
+            20..=24 => {}
             0..=1 => {
                 self.raws[raw].leaving = true;
                 self.step(Verb::Bye { conn });

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use greendot_protocol::State;
 
+use super::rooms::Seat;
+
 /// A connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conn {
@@ -15,6 +17,8 @@ pub(super) struct Conn {
     /// Whom it speaks for, once its hello was taken.
     pub(super) user: Option<usize>,
     pub(super) session: String,
+    /// Whether its session is passive.
+    pub(super) passive: bool,
     pub(super) epoch: Option<u32>,
     /// Its node still has it open.
     pub(super) open: bool,
@@ -33,8 +37,12 @@ pub(super) struct Conn {
     pub(super) watches: Vec<Watch>,
     /// Watch frames that are not answered: (request, serials of its watches, since when).
     pub(super) requests: Vec<(u32, Vec<u64>, u64)>,
-    /// Whether it has ever watched.
+    /// The rooms into which it looks.
+    pub(super) seats: Vec<Seat>,
+    /// Whether it has ever watched, or looked into a room.
     pub(super) has_watched: bool,
+    /// When its client said what the node has not read yet.
+    pub(super) said: VecDeque<u64>,
     /// When what waits at a node that stands still arrived.
     pub(super) waiting: VecDeque<u64>,
     /// What is on the way to the client.
@@ -48,13 +56,11 @@ pub(super) struct Watch {
     pub(super) serial: u64,
     pub(super) number: u32,
     pub(super) user: usize,
-    /// The connection's own user.
-    pub(super) own: bool,
     /// The last word; none before the snapshot.
     pub(super) shown: Option<Shown>,
     pub(super) version: u32,
-    /// When the node read it.
-    pub(super) read: u64,
+    /// When its client said it.
+    pub(super) said: u64,
     /// Since when the rules want another one.
     pub(super) wrong_since: Option<u64>,
 }
@@ -71,7 +77,7 @@ pub(super) struct Shown {
 pub(super) struct Word {
     pub(super) user: usize,
     pub(super) shown: Shown,
-    /// When the node read the watch that it answers.
+    /// When the client said the watch that it answers; 0 if that has an answer of its own still to come.
     pub(super) watched: u64,
 }
 
@@ -84,6 +90,17 @@ pub(super) enum Parcel {
     Answer(u8),
     /// The welcome.
     Welcome,
+    /// Who is in a room.
+    Room {
+        /// The room.
+        room: usize,
+        /// When the client said the join that it answers.
+        said: u64,
+        /// Whether that is all that are there, and about how many there are if it is not.
+        whole: Option<Option<u32>>,
+        /// The members told of.
+        members: Vec<(usize, State)>,
+    },
     /// Anything else.
     Other,
 }

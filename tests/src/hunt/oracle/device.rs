@@ -3,6 +3,7 @@
 use greendot_client::core::LinkState;
 
 use super::conn::Shown;
+use super::page_rooms::PageRoom;
 
 /// A page that stands still for longer notices, in ms.
 const NOTICED: u64 = 2_000;
@@ -28,6 +29,7 @@ pub(super) struct Device {
     /// The parts of the app, in the order of their numbers.
     pub(super) parts: Vec<String>,
     pub(super) interests: Vec<Interest>,
+    pub(super) rooms: Vec<PageRoom>,
     /// By user.
     pub(super) words: Vec<Word>,
     /// Time awake up to `counted`.
@@ -42,6 +44,8 @@ pub(super) struct Device {
     pub(super) dozed_when_good: u64,
     /// When it was last woken, in ms of the run.
     pub(super) woken: u64,
+    /// When its page was last shown, in ms of the run: what was due before is due now.
+    pub(super) shown: u64,
     /// When it said something last, in ms of the run.
     pub(super) said: u64,
     /// The last beat on this connection: its number, when, and whether it was answered.
@@ -88,6 +92,7 @@ impl Device {
             welcomed: false,
             parts: Vec::new(),
             interests: Vec::new(),
+            rooms: Vec::new(),
             words: Vec::new(),
             awake: 0,
             dozed: 0,
@@ -96,6 +101,7 @@ impl Device {
             good: 0,
             dozed_when_good: 0,
             woken: now,
+            shown: now,
             said: now,
             beat: None,
             lost: None,

@@ -12,7 +12,7 @@ const ANSWER: u64 = 5_000;
 impl Oracle<'_> {
     /// A frame reaches a client core.
     pub(super) fn got(&mut self, conn: usize, lost: bool) {
-        let (now, latency) = (self.now, self.cluster.periods.latency);
+        let now = self.now;
         let Some(parcel) = self.conns[conn].on_the_way.pop_front() else { return };
         let Some(device) = self.conns[conn].device.filter(|_| !lost) else { return };
         let device = &mut self.devices[device];
@@ -28,7 +28,7 @@ impl Oracle<'_> {
                     let word = device.word(said.user);
                     word.shown = Some(said.shown);
                     // What answers a watch of before is no longer of interest, or is again.
-                    if word.loose.is_some_and(|it| said.watched >= it + latency) {
+                    if word.loose.is_some_and(|it| said.watched >= it) {
                         word.loose = None;
                     }
                 }
@@ -39,6 +39,9 @@ impl Oracle<'_> {
                 }
             }
             Parcel::Welcome => device.welcomed = true,
+            Parcel::Room { room, said, whole, members } => {
+                device.hears_of(room, said, whole, &members);
+            }
             Parcel::Other => {}
         }
     }
@@ -50,8 +53,11 @@ impl Oracle<'_> {
         }
     }
 
-    pub(super) fn says(&mut self, device: usize, beat: Option<u8>) {
+    pub(super) fn says(&mut self, device: usize, conn: Option<usize>, beat: Option<u8>) {
         let now = self.now;
+        if let Some(conn) = conn {
+            self.conns[conn].said.push_back(now);
+        }
         let device = &mut self.devices[device];
         device.said = now;
         if let Some(number) = beat {

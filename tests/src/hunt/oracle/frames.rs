@@ -79,22 +79,24 @@ impl Oracle<'_> {
 
     pub(super) fn frame(&mut self, conn: usize, bytes: &[u8]) {
         let when = self.arrival(conn);
+        // Each direction keeps its order, and what is lost takes all with it that comes behind.
+        let said = self.conns[conn].said.pop_front().unwrap_or(self.now);
         let Ok(Some(frame)) = decode_client(bytes) else { return };
         match (self.conns[conn].user, frame) {
             (None, ClientFrame::Hello(hello)) => self.hello(conn, when, &hello),
             (None, _) => {}
-            (Some(user), frame) => self.said(conn, user, when, &frame),
+            (Some(user), frame) => self.said(conn, user, when, said, &frame),
         }
     }
 
-    fn said(&mut self, conn: usize, user: usize, when: When, frame: &ClientFrame<'_>) {
+    fn said(&mut self, conn: usize, user: usize, when: When, said: u64, frame: &ClientFrame<'_>) {
         let (now, node) = (self.now, self.conns[conn].node);
         let cluster = &self.cluster;
         let heard = cluster.is_heard(node);
         let Some(session) = self.users[user].session_on(conn) else {
             // It speaks for no session any more: nothing it says has any effect (rule 4).
             self.old_one_said(conn, user);
-            return self.watching(conn, frame);
+            return self.watching(conn, said, frame);
         };
         session.hear(when, heard);
         // A store that has lost the session takes its word once it is registered again.
@@ -140,7 +142,7 @@ impl Oracle<'_> {
             }
             ClientFrame::Mode(mode) => self.users[user].choose(now, *mode, by),
             ClientFrame::Note(note) => self.users[user].set_note(now, note),
-            _ => self.watching(conn, frame),
+            _ => self.watching(conn, said, frame),
         }
         self.derive(user);
         self.shifted = true;
@@ -163,18 +165,21 @@ impl Oracle<'_> {
         if self.cluster.thin { arrived.saturating_sub(self.cluster.sooner()) } else { arrived }
     }
 
-    fn watching(&mut self, conn: usize, frame: &ClientFrame<'_>) {
+    fn watching(&mut self, conn: usize, said: u64, frame: &ClientFrame<'_>) {
         let now = self.now;
         if self.conns[conn].is_closing {
             return;
         }
         match frame {
             ClientFrame::Watch { request, users } => {
-                let serials = users.iter().map(|it| self.watch(conn, it.number, it.user)).collect();
+                let serials =
+                    users.iter().map(|it| self.watch(conn, said, it.number, it.user)).collect();
                 self.conns[conn].requests.push((*request, serials, now));
                 self.conns[conn].has_watched = true;
                 self.raise_alarm(now);
             }
+            ClientFrame::Join { number, room } => self.joins(conn, said, *number, room),
+            ClientFrame::Leave { number } => self.leaves(conn, *number),
             ClientFrame::Unwatch { numbers } => {
                 self.conns[conn].watches.retain(|it| !numbers.contains(&it.number));
             }
@@ -182,21 +187,19 @@ impl Oracle<'_> {
         }
     }
 
-    fn watch(&mut self, conn: usize, number: u32, name: &str) -> u64 {
+    fn watch(&mut self, conn: usize, said: u64, number: u32, name: &str) -> u64 {
         let user = self.user(name);
         self.serial += 1;
-        let (now, serial) = (self.now, self.serial);
+        let serial = self.serial;
         let row = &mut self.conns[conn];
-        let own = row.user == Some(user);
         row.watches.retain(|it| it.number != number);
         row.watches.push(Watch {
             serial,
             number,
             user,
-            own,
             shown: None,
             version: 0,
-            read: now,
+            said,
             wrong_since: None,
         });
         serial
@@ -212,6 +215,7 @@ impl Oracle<'_> {
         let heard = self.cluster.is_heard(node);
         let unsure_by = (!heard).then_some(conn);
         self.conns[conn].session = hello.session.to_owned();
+        self.conns[conn].passive = hello.passive;
         if self.users[user].revoked {
             if self.cluster.shares {
                 // Known once the store is asked.
@@ -235,9 +239,11 @@ impl Oracle<'_> {
         self.users[user].murky |= no_order;
         let before = self.users[user].session(hello.session).map(|session| {
             let known = heard && session.is_certain(now, cluster);
-            (session.flags(now, cluster), known, session.conn)
+            let stays = session.hands_on(known && cluster.is_settled(session.node));
+            (session.flags(now, cluster), known, session.conn, stays)
         });
-        let (carried, known, old) = before.unwrap_or((Flags::ACTIVE, true, None));
+        let (carried, known, old, stays) =
+            before.unwrap_or((Flags::ACTIVE, true, None, Vec::new()));
         let told = match said {
             Some(flags) => flags,
             None if known => carried,
@@ -264,13 +270,16 @@ impl Oracle<'_> {
             idle_after: idle_after.unwrap_or(cluster.periods.idle_after),
             looked_for: now,
             leaving: Leaving::No,
+            stays,
             awaited: false,
             certain_from: if heard { now } else { u64::MAX },
+            knows_mode: false,
             orphan: false,
             maybe_over: false,
             told_leaving: false,
         };
         self.users[user].sessions.retain(|it| it.name != hello.session);
+        self.users[user].forget_session();
         self.users[user].sessions.push(session);
         if !hello.passive {
             let arrived = self.told_as_heard(when.arrived);
@@ -289,6 +298,7 @@ impl Oracle<'_> {
         let row = &mut self.conns[conn];
         row.open = false;
         row.watches.clear();
+        row.seats.clear();
         row.requests.clear();
         let Some(user) = row.user else { return };
         self.place_is_lost(conn);
@@ -312,7 +322,9 @@ impl Oracle<'_> {
             self.users[user].sessions.retain(|it| !it.name.is_empty());
         } else {
             session.leaving = Leaving::Gone(now, session.flags(now, cluster));
+            session.knows_mode = false;
         }
+        self.users[user].forget_session();
         self.derive(user);
         self.shifted = true;
     }
@@ -374,6 +386,7 @@ impl Oracle<'_> {
             due.position(|it| it.conn == conn && (it.code == code || it.unsure_by.is_some()));
         let row = &mut self.conns[conn];
         row.watches.clear();
+        row.seats.clear();
         row.requests.clear();
         row.has_watched = false;
         row.is_closing = true;

@@ -4,16 +4,21 @@
 //! what the rules then allow, and complains of the first thing that they do not. Where the rules
 //! leave a choice (a sweep's moment, a frame that waited unread), every outcome is allowed.
 
+mod blocks;
 mod cluster;
 mod complaint;
 mod conn;
 mod device;
 mod devices;
 mod frames;
+mod page_rooms;
 mod periods;
 mod quiet;
+mod reads;
+mod rooms;
 mod session;
 mod states;
+mod stays;
 mod steps;
 mod user;
 mod views;
@@ -23,14 +28,17 @@ mod words;
 
 use greendot_protocol::State;
 
+use self::blocks::Block;
 use self::cluster::Cluster;
 pub use self::complaint::{Complaint, Kind, Place};
 use self::conn::Conn;
 use self::device::Device;
 use self::periods::{Periods, SLACK};
+use self::reads::Reads;
 use self::session::BATCH;
 use self::states::States;
 use self::user::User;
+use self::weigh::Said;
 use crate::file::Scenario;
 use crate::world::{Edge, Edges, Owner, World};
 
@@ -44,6 +52,9 @@ pub struct Oracle<'a> {
     now: u64,
     cluster: Cluster,
     users: Vec<User>,
+    blocks: Vec<Block>,
+    rooms: Vec<String>,
+    reads: Reads,
     conns: Vec<Conn>,
     devices: Vec<Device>,
     serial: u64,
@@ -101,6 +112,9 @@ impl<'a> Oracle<'a> {
             now: 0,
             cluster: Cluster::new(periods, shares, settings.thin, scenario.nodes.len()),
             users: Vec::new(),
+            blocks: Vec::new(),
+            rooms: Vec::new(),
+            reads: Reads::default(),
             conns: Vec::new(),
             devices: Vec::new(),
             serial: 0,
@@ -130,8 +144,12 @@ impl<'a> Oracle<'a> {
         let mut scripted = false;
         for edge in edges.iter() {
             scripted |= matches!(edge, Edge::Step(_));
+            if !matches!(edge, Edge::AnswerOf { .. } | Edge::Lists { .. }) {
+                self.reading_ends()?;
+            }
             self.edge(world, edges, edge, scripted)?;
         }
+        self.reading_ends()?;
         if let Some(node) = self.drained.take() {
             self.kill(node);
         }
@@ -174,6 +192,8 @@ impl<'a> Oracle<'a> {
             }
         }
         for &node in &settled {
+            self.blocks_are_told(node);
+            self.refresh_seats(node);
             for conn in self.conns.iter_mut().filter(|it| it.node == node) {
                 conn.owed_refresh |= conn.stalled;
             }
@@ -212,11 +232,19 @@ impl<'a> Oracle<'a> {
             }
             Edge::Got { conn, lost } => self.got(conn, lost),
             Edge::Lost { conn, code } => self.lost(conn, code),
-            Edge::Says { device, beat } => self.says(device, beat),
+            Edge::Says { device, conn, beat } => self.says(device, conn, beat),
             Edge::Told { device, part, user, state, note } => {
                 let (user, note) = (edges.text(user), edges.text(note));
                 return self.told(device, part, user, state, note);
             }
+            Edge::Answered { node, step, full } => return self.answered(node, step, Some(full)),
+            Edge::AnswerOf { user, state, version, seen, note } => {
+                let seen_ago = seen.map(|it| now.saturating_sub(it));
+                let said = Said { state, version, note: edges.text(note), seen_ago };
+                return self.answer_of(edges.text(user), &said);
+            }
+            Edge::Listed { node, step } => return self.answered(node, step, None),
+            Edge::Lists { user } => self.lists(edges.text(user)),
             Edge::Link { device, state } => return self.link(device, state, scripted),
         }
         Ok(())
@@ -259,10 +287,12 @@ impl<'a> Oracle<'a> {
         self.shifted |= self.users[user].derive(self.now, &self.cluster);
     }
 
-    /// What a node may show of a user.
-    fn allowed(&self, node: usize, user: usize, own: bool) -> States {
+    /// What a node may show a viewer of a user; none: one of whom nothing is said.
+    fn allowed(&self, node: usize, user: usize, viewer: Option<usize>) -> States {
         let warmth = self.cluster.warmth(self.now, node);
-        self.users[user].shown(own, self.now, self.behind_since(node), warmth)
+        let own = viewer == Some(user);
+        let states = self.users[user].shown(own, self.now, self.behind_since(node), warmth);
+        self.wall(node, viewer, user).through(states, warmth.is_some())
     }
 
     /// Since when a node's knowledge may be old: with a shared store, news takes a turn at least.

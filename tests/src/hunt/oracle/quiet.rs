@@ -56,8 +56,9 @@ impl Oracle<'_> {
                     return self.complain(Kind::StaleAtQuiet, text);
                 };
                 if !self.is_right(place, interest.user, state, note) {
-                    let node = device.conn.map_or(0, |it| self.conns[it].node);
-                    let allowed = self.allowed(node, interest.user, false);
+                    let conn = device.conn.map(|it| &self.conns[it]);
+                    let (node, viewer) = conn.map_or((0, None), |it| (it.node, it.user));
+                    let allowed = self.allowed(node, interest.user, viewer);
                     let text = format!(
                         "{} shows {} {} {note:?}; right is {}",
                         device.name,
@@ -122,8 +123,9 @@ impl Oracle<'_> {
             let open = || {
                 self.conns.iter().filter(move |it| it.node == node && it.open && it.user.is_some())
             };
+            let Some(kept) = self.kept_at(node) else { continue };
             let watched: BTreeSet<usize> =
-                open().flat_map(|it| &it.watches).map(|it| it.user).collect();
+                open().flat_map(|it| &it.watches).map(|it| it.user).chain(kept.clone()).collect();
             let onlookers: BTreeSet<_> =
                 open().filter(|it| it.has_watched).filter_map(|it| it.user).collect();
             let right = NodeCounts {
@@ -131,11 +133,11 @@ impl Oracle<'_> {
                 leases: sessions.count(),
                 conns: open().count(),
                 watched: watched.len(),
-                watches: open().map(|it| it.watches.len()).sum(),
+                watches: open().map(|it| it.watches.len()).sum::<usize>() + kept.len(),
                 viewers: open().filter(|it| it.has_watched).count(),
                 onlookers: onlookers.len(),
                 looks: 0,
-                seats: 0,
+                seats: open().map(|it| it.seats.len()).sum(),
                 joins: 0,
                 owners: 0,
             };

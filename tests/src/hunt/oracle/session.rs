@@ -3,6 +3,7 @@
 use super::SLACK;
 use super::cluster::Cluster;
 use super::states::Flags;
+use super::stays::Stay;
 
 /// Batches of renewals go so often, in ms.
 pub(super) const BATCH: u64 = 1_000;
@@ -45,10 +46,14 @@ pub(super) struct Session {
     /// Since when the engine looks for idleness.
     pub(super) looked_for: u64,
     pub(super) leaving: Leaving,
+    /// The rooms that it is in.
+    pub(super) stays: Vec<Stay>,
     /// A connect for it has arrived in time and waits unread.
     pub(super) awaited: bool,
     /// Before this not every node knows of it.
     pub(super) certain_from: u64,
+    /// Its node knows the mode that a store has lost.
+    pub(super) knows_mode: bool,
     /// Its node is gone.
     pub(super) orphan: bool,
     /// It may have been ended elsewhere before its node could tell that it lingers.
@@ -221,5 +226,6 @@ impl Session {
         self.told_leaving = true;
         self.vague = Flags::NONE;
         self.certain_from = self.certain_from.min(now);
+        self.stays_are_told();
     }
 }

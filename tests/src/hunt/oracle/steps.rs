@@ -32,6 +32,13 @@ impl Oracle<'_> {
                     self.revoke(user, by);
                 }
             }
+            Verb::Block { user, viewer, blocked } => {
+                if let Some((by, user)) = self.app_call(user) {
+                    let viewer = self.user(viewer);
+                    self.set_block(by, user, viewer, *blocked);
+                }
+            }
+            Verb::Ask { since, .. } => self.asks(index, since.as_deref()),
             Verb::Hangup { watcher } => {
                 for row in self.conns.iter_mut().filter(|it| it.name == *watcher) {
                     (row.left, row.stalled) = (true, true);
@@ -135,6 +142,7 @@ impl Oracle<'_> {
             if row.node == node && row.open {
                 row.open = false;
                 row.watches.clear();
+                row.seats.clear();
                 row.requests.clear();
                 row.waiting.clear();
                 self.place_is_lost(conn);
@@ -144,7 +152,10 @@ impl Oracle<'_> {
         for user in &mut self.users {
             if self.cluster.shares { user.lose_node(now, node) } else { user.forget() }
         }
-        if !self.cluster.shares {
+        if self.cluster.shares {
+            self.blocks_of_node_are_lost(node);
+        } else {
+            self.blocks.clear();
             self.cluster.warm_until = None;
             self.turned.clear();
         }
@@ -176,6 +187,7 @@ impl Oracle<'_> {
             self.turned.clear();
             self.disordered = true;
             self.forget_revocations();
+            self.blocks_are_lost();
             for user in &mut self.users {
                 user.lose(now, &self.cluster);
             }
@@ -238,12 +250,25 @@ impl Oracle<'_> {
                     self.with_device(client, |it, _| it.end(part, user));
                 }
             }
+            Verb::Room { who, room, join } => {
+                let room = self.room(room);
+                self.with_device(
+                    who,
+                    |it, now| {
+                        if *join { it.joins(now, room) } else { it.leaves(room) }
+                    },
+                );
+            }
             Verb::LeavePage { client } => self.with_device(client, |it, _| {
                 it.gone = true;
                 it.interests.clear();
+                it.rooms.clear();
             }),
             Verb::Hidden { client, hidden } => {
-                self.with_device(client, |it, _| it.hidden = *hidden);
+                self.with_device(client, |it, now| {
+                    it.hidden = *hidden;
+                    it.shown = now;
+                });
             }
             Verb::Frozen { client, frozen } => self.with_device(client, |it, now| {
                 it.frozen = *frozen;

@@ -6,6 +6,7 @@ use super::SLACK;
 use super::cluster::Cluster;
 use super::session::Session;
 use super::states::States;
+use super::stays::Presence;
 
 /// A user, as far as what crossed the edges tells.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(super) struct User {
     /// Other modes that nodes may still go by, and the node that is to put that right.
     pub(super) other_modes: Vec<Mode>,
     pub(super) put_right_by: Option<usize>,
+    /// Whether that node only repeats what its sessions know, once it registers them again.
+    by_sessions: bool,
     revision: u32,
     /// Whether the mode was chosen since the store was last lost.
     chosen: bool,
@@ -35,6 +38,8 @@ pub(super) struct User {
     heard: (bool, Option<u64>),
     /// What others may be shown, and the user's own sessions; each with since when.
     history: Vec<(u64, States, States)>,
+    /// By room: whether the user may be, and must be, there.
+    pub(super) rooms: Vec<Vec<(u64, Presence)>>,
     /// When that changes next by time alone.
     pub(super) next_change: u64,
 }
@@ -56,9 +61,28 @@ pub(super) struct Seen {
     pub(super) told: Option<u64>,
 }
 
+/// Between when and when the user was last seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bounds {
+    /// At least; none: it need not be told at all.
+    pub(super) least: Option<u64>,
+    /// At most; none: never.
+    pub(super) most: Option<u64>,
+}
+
+impl Bounds {
+    /// Nothing is known of it.
+    pub(super) const ANY: Self = Self { least: None, most: Some(u64::MAX / 2) };
+
+    /// The one or the other.
+    pub(super) fn or(self, other: Self) -> Self {
+        Self { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+}
+
 impl Seen {
     /// Somebody was heard at `at`, as of `now`.
-    fn at_least(&mut self, now: u64, at: u64) {
+    pub(super) fn at_least(&mut self, now: u64, at: u64) {
         let (since, least) = self.least.unwrap_or((0, 0));
         if self.least.is_some() && at <= least {
             return;
@@ -95,6 +119,7 @@ impl User {
             mode_before: Mode::Auto,
             other_modes: Vec::new(),
             put_right_by: None,
+            by_sessions: false,
             revision: 0,
             chosen: false,
             chosen_at: None,
@@ -105,6 +130,7 @@ impl User {
             seen: Seen::default(),
             heard: (false, None),
             history: vec![(0, offline, offline)],
+            rooms: Vec::new(),
             next_change: 0,
         }
     }
@@ -121,10 +147,14 @@ impl User {
         (self.chosen, self.lost) = (false, true);
         if !waits {
             // A node learns the mode when the store takes a session of the user from it.
-            let knows = |it: &&Session| {
+            let knows = |it: &Session| {
                 !it.orphan && cluster.is_settled(it.node) && it.is_certain(now, cluster)
             };
-            self.put_right_by = self.sessions.iter().find(knows).map(|it| it.node);
+            for session in &mut self.sessions {
+                session.knows_mode = knows(session);
+            }
+            self.by_sessions = true;
+            self.put_right_by = self.repeats_mode();
         }
         if self.mode != Mode::Auto || waits {
             self.other_modes.push(Mode::Auto);
@@ -142,6 +172,19 @@ impl User {
         self.notes.push((now, String::new()));
         for session in &mut self.sessions {
             session.certain_from = u64::MAX;
+            session.stays_are_lost();
+        }
+    }
+
+    /// A node that holds a session of which the mode of before the store's loss is to be had.
+    fn repeats_mode(&self) -> Option<usize> {
+        self.sessions.iter().find(|it| it.knows_mode && !it.orphan).map(|it| it.node)
+    }
+
+    /// A session is over, or another connect has taken its place, and with it what it knew.
+    pub(super) fn forget_session(&mut self) {
+        if self.by_sessions && self.put_right_by.is_some() {
+            self.put_right_by = self.repeats_mode();
         }
     }
 
@@ -243,6 +286,7 @@ impl User {
                 let stuck = !self.other_modes.is_empty() && self.put_right_by.is_none();
                 let tie = chosen_at.is_some_and(|it| now <= it + SLACK);
                 self.put_right_by = (!stuck && !tie).then_some(node);
+                self.by_sessions = false;
                 self.other_modes.push(before);
             }
         }
@@ -269,6 +313,7 @@ impl User {
         }
         for session in self.sessions.iter_mut().filter(|it| it.node == node) {
             (session.orphan, session.conn) = (true, None);
+            session.stays_are_untold();
         }
     }
 
@@ -287,6 +332,11 @@ impl User {
         self.notes.iter().zip(ends).any(|(it, end)| end >= since && it.1 == note)
     }
 
+    /// When it was last seen, as a node knows that may have heard of it `before` this very moment only.
+    pub(super) fn seen_bounds(&self, now: u64, before: bool) -> Bounds {
+        Bounds { least: self.seen.least(now, before), most: self.seen.most }
+    }
+
     /// What others may be shown now.
     pub(super) fn public(&self) -> States {
         self.history.last().map_or(States::default(), |it| it.1)
@@ -297,6 +347,7 @@ impl User {
         // What a node that has stood still holds it may register anew.
         let held = |it: &Session| it.conn.is_some() && !cluster.is_settled(it.node);
         self.sessions.retain(|it| now <= it.must_end(cluster) || held(it));
+        self.forget_session();
         let (mut may_be, mut must_be) = (false, false);
         let (mut may_be_active, mut must_be_active) = (false, false);
         let mut may_be_idle = false;
@@ -315,6 +366,7 @@ impl User {
             may_be_idle |= flags.idle;
         }
         self.next_change = next;
+        let moved = self.derive_rooms(now, cluster);
         let online = may_be_active;
         let away = may_be_idle && !must_be_active;
         let (mut public, mut own) = (States::default(), States::default());
@@ -350,7 +402,7 @@ impl User {
             self.history.push((now, public, own));
             return true;
         }
-        false
+        moved
     }
 
     /// What may be shown to a node's viewers that may be behind since `since`, and that may say

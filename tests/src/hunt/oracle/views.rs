@@ -31,6 +31,7 @@ impl Oracle<'_> {
                 self.look_at_times(device, page)?;
             }
             self.look_at_view(device, page, client)?;
+            self.look_at_rooms(device, page)?;
         }
         Ok(())
     }
@@ -116,8 +117,7 @@ impl Oracle<'_> {
     pub(super) fn is_right(&self, device: usize, user: usize, state: State, note: &str) -> bool {
         let Some(conn) = self.devices[device].conn else { return true };
         let conn = &self.conns[conn];
-        let own = conn.user == Some(user);
-        let mut allowed = self.allowed(conn.node, user, own);
+        let mut allowed = self.allowed(conn.node, user, conn.user);
         if !self.cluster.is_settled(conn.node) {
             allowed = allowed.with(State::Unknown);
         }
@@ -142,7 +142,8 @@ impl Oracle<'_> {
         if row.link == LinkState::Live {
             let quiet = now.saturating_sub(row.said.max(row.woken));
             let longest = periods.beat.max(ANSWER) + LATE;
-            if quiet > longest && awake > row.link_since + longest {
+            let shown = now > row.shown + LATE;
+            if quiet > longest && shown && awake > row.link_since + longest {
                 let text = format!("{} has said nothing for {quiet} ms", row.name);
                 return self.complain(Kind::BeatMissing, text);
             }

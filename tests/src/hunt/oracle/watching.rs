@@ -12,7 +12,14 @@ impl Oracle<'_> {
         for conn in 0..self.conns.len() {
             let row = &self.conns[conn];
             let node = row.node;
-            if !row.open || (row.stalled && !row.left) || row.watches.is_empty() {
+            if !row.open || (row.stalled && !row.left) {
+                continue;
+            }
+            if !row.seats.is_empty() {
+                self.recheck_seats(conn);
+            }
+            let row = &self.conns[conn];
+            if row.watches.is_empty() {
                 continue;
             }
             let blamed = self.cluster.is_settled(node) && !row.left;
@@ -20,7 +27,7 @@ impl Oracle<'_> {
                 let watch = &self.conns[conn].watches[place];
                 let Some(shown) = &watch.shown else { continue };
                 let right = !blamed
-                    || (self.allowed(node, watch.user, watch.own).has(shown.state)
+                    || (self.allowed(node, watch.user, self.conns[conn].user).has(shown.state)
                         && self.allows_note(node, watch.user, shown.state, &shown.note));
                 let since = if right { None } else { Some(watch.wrong_since.unwrap_or(self.now)) };
                 self.conns[conn].watches[place].wrong_since = since;
@@ -32,7 +39,7 @@ impl Oracle<'_> {
     }
 
     /// How long a change may take to be told, in ms.
-    fn patience(&self) -> u64 {
+    pub(super) fn patience(&self) -> u64 {
         self.cluster.periods.tick + SLACK + 1
     }
 
@@ -45,6 +52,7 @@ impl Oracle<'_> {
                 continue;
             }
             self.unanswered(conn)?;
+            self.sound_room_alarm(conn)?;
             self.untold(conn)?;
         }
         Ok(())
@@ -74,7 +82,7 @@ impl Oracle<'_> {
                 continue;
             }
             let name = &self.users[watch.user].name;
-            let allowed = self.allowed(row.node, watch.user, watch.own);
+            let allowed = self.allowed(row.node, watch.user, row.user);
             let (owner, state, note) = (row.owner(), shown.state.name(), &shown.note);
             let wanted = allowed.words();
             let text = format!(

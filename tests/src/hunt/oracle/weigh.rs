@@ -2,7 +2,7 @@
 
 use greendot_protocol::{Entry, Mode, Span, State};
 
-use super::{Found, Kind, Oracle, SLACK, Turns};
+use super::{Complaint, Found, Kind, Oracle, SLACK, Turns};
 
 /// What is said of a user.
 pub(super) struct Said<'a> {
@@ -26,10 +26,11 @@ impl<'a> Said<'a> {
 impl Oracle<'_> {
     /// A snapshot leaves out only who was never seen.
     pub(super) fn weigh_absence(&self, conn: usize, user: usize, listed: bool) -> Found {
-        let settled = self.cluster.is_settled(self.conns[conn].node);
-        let user = &self.users[user];
+        let row = &self.conns[conn];
+        let settled = self.cluster.is_settled(row.node);
         // Somebody who was seen for the first time just now may not be known here yet.
-        let seen = user.seen.least(self.now, self.cluster.shares).is_some();
+        let seen = self.seen_by(row.node, row.user, user).least.is_some();
+        let user = &self.users[user];
         if listed || user.murky || !settled || !seen {
             return Ok(());
         }
@@ -46,44 +47,64 @@ impl Oracle<'_> {
         first: bool,
     ) -> Found {
         let row = &self.conns[conn];
-        let watch = &row.watches[place];
-        let (user, own, node) = (watch.user, watch.own, row.node);
-        let mut allowed = self.allowed(node, user, own);
+        let user = row.watches[place].user;
+        self.weigh_state(row.node, row.user, user, said, first).map_err(|it| Complaint {
+            text: format!("{} is told: {}", row.owner(), it.text),
+            place: self.event_place(conn, user),
+            ..it
+        })
+    }
+
+    /// Whether the rules allow a node to say this to a viewer now; `first` if it was not asked before.
+    pub(super) fn weigh_state(
+        &self,
+        node: usize,
+        viewer: Option<usize>,
+        user: usize,
+        said: &Said<'_>,
+        first: bool,
+    ) -> Found {
+        let mut allowed = self.allowed(node, user, viewer);
         if first && !self.cluster.is_settled(node) {
             // A node that does not know of a user, and can ask nobody (rule 12 b).
             allowed = allowed.with(State::Unknown);
         }
         let name = &self.users[user].name;
         if !allowed.has(said.state) {
-            let hidden = self.users[user].mode == Mode::Invisible && !own;
+            let shut_out = !self.wall(node, viewer, user).open;
+            let invisible = self.users[user].mode == Mode::Invisible && viewer != Some(user);
             let kind = match said.state {
                 State::Offline => Kind::OfflineTooEarly,
                 State::Unknown => Kind::UnknownWithoutCause,
-                _ if hidden => Kind::HiddenShown,
+                _ if shut_out || invisible => Kind::HiddenShown,
                 _ if allowed.is_absent() => Kind::PresentTooLong,
                 _ => Kind::WrongState,
             };
-            let (owner, state) = (row.owner(), said.state.name());
-            let allowed = allowed.words();
-            let text = format!("{owner} is told that {name} is {state}; the rules allow {allowed}");
-            return self.complain_at(kind, text, self.event_place(conn, user));
+            let (state, allowed) = (said.state.name(), allowed.words());
+            let text = format!("{name} is {state}; the rules allow {allowed}");
+            return self.complain(kind, text);
         }
         if !self.allows_note(node, user, said.state, said.note) {
             let right = self.users[user].note();
             let text = format!("{name} has the note {:?}, not {right:?}", said.note);
-            return self.complain_at(Kind::WrongNote, text, self.event_place(conn, user));
+            return self.complain(Kind::WrongNote, text);
         }
         Ok(())
     }
 
     /// Last seen: the time of the last frame, and never going back (rule 9).
-    pub(super) fn weigh_seen(&mut self, conn: usize, place: usize, said: &Said<'_>) -> Found {
-        let user = self.conns[conn].watches[place].user;
-        let sure = self.cluster.is_settled(self.conns[conn].node);
+    pub(super) fn weigh_seen(
+        &mut self,
+        node: usize,
+        viewer: Option<usize>,
+        user: usize,
+        said: &Said<'_>,
+    ) -> Found {
+        let sure = self.cluster.is_settled(node);
+        let mut seen = self.seen_by(node, viewer, user);
         let it = &self.users[user];
         let name = &it.name;
-        let mut seen = it.seen;
-        if self.cluster.shares && !self.cluster.nodes[self.conns[conn].node].has_heard {
+        if self.cluster.shares && !self.cluster.nodes[node].has_heard {
             // All that it had from the store has come late, and it cannot know by how much.
             seen.most = Some(self.now);
         }
@@ -94,7 +115,7 @@ impl Oracle<'_> {
         if it.murky {
             return Ok(());
         }
-        let least = seen.least(self.now, self.cluster.shares).filter(|_| sure);
+        let least = seen.least.filter(|_| sure);
         let Some(ago) = said.seen_ago else {
             if said.state == State::Offline && least.is_some() {
                 let text = format!("{name} was seen at {least:?} ms, but nothing is told");
@@ -115,11 +136,20 @@ impl Oracle<'_> {
                 format!("{name}, {state}, was seen at {at:?} ms; between {least:?} and {most:?}");
             return self.complain(Kind::LastSeenWrong, text);
         }
-        if at < seen.told && sure {
-            let text = format!("{name} was seen at {at:?} ms, told before was {:?}", seen.told);
+        let block = self.block(viewer, user);
+        let alone = self.wall(node, viewer, user).shut;
+        let told = if alone { None } else { it.seen.told };
+        let told = told.max(block.and_then(|it| it.told));
+        if at < told && sure {
+            let text = format!("{name} was seen at {at:?} ms, told before was {told:?}");
             return self.complain(Kind::LastSeenBack, text);
         }
-        self.users[user].seen.told = at.max(seen.told);
+        if let Some(at) = at {
+            self.told_of(viewer, user, at);
+        }
+        if !alone {
+            self.users[user].seen.told = at.max(told);
+        }
         Ok(())
     }
 

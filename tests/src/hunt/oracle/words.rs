@@ -34,6 +34,13 @@ impl Oracle<'_> {
                 self.check_epoch(conn, *epoch)?;
                 Parcel::Words(self.events(conn, entries)?)
             }
+            ServerFrame::Room { number, members } => self.roster(conn, *number, members)?,
+            ServerFrame::RoomEvents { number, members } => {
+                self.room_events(conn, *number, members)?
+            }
+            ServerFrame::Crowd { number, count, sample } => {
+                self.crowd(conn, *number, *count, sample)?
+            }
             ServerFrame::Stale(stale) => {
                 self.conns[conn].stale = Some(*stale);
                 Parcel::Other
@@ -115,7 +122,8 @@ impl Oracle<'_> {
             let said = entry.map_or(Said::nothing(), Said::of);
             self.weigh_word(conn, place, &said, true)?;
             if entry.is_some() {
-                self.weigh_seen(conn, place, &said)?;
+                let row = &self.conns[conn];
+                self.weigh_seen(row.node, row.user, row.watches[place].user, &said)?;
             }
             let serial = self.conns[conn].watches[place].serial;
             let mut word = self.show(conn, place, &said);
@@ -155,12 +163,20 @@ impl Oracle<'_> {
                     self.event_place(conn, user),
                 );
             }
+            let regained = self.has_just_regained(row.user, user, self.patience());
+            if regained && self.cluster.is_settled(row.node) && said.version > version + 1 {
+                let version_said = said.version;
+                let text = format!("version {version_said} of {name} after {version}");
+                let place = self.event_place(conn, user);
+                return self.complain_at(Kind::GapInVersions, text, place);
+            }
             if shown.state == said.state && shown.note == said.note {
                 let text = format!("{name} is {} as before", said.state.name());
                 return self.complain_at(Kind::EventRepeats, text, self.event_place(conn, user));
             }
             self.weigh_word(conn, place, &said, false)?;
-            self.weigh_seen(conn, place, &said)?;
+            let row = &self.conns[conn];
+            self.weigh_seen(row.node, row.user, user, &said)?;
             words.push(self.show(conn, place, &said));
         }
         self.shifted = true;
@@ -174,7 +190,7 @@ impl Oracle<'_> {
         watch.shown = Some(shown.clone());
         watch.version = said.version;
         watch.wrong_since = None;
-        Word { user: watch.user, shown, watched: watch.read }
+        Word { user: watch.user, shown, watched: watch.said }
     }
 
     pub(super) fn event_place(&self, conn: usize, user: usize) -> Place {

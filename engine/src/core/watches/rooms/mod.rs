@@ -1,8 +1,9 @@
 //! Rooms, as those who look into them see them.
 //!
 //! A roster is a set of watches that the engine keeps for the one who looks: each member passes the
-//! same gate in the same way as a user that is watched by name, and a member who hides is not there. A
-//! room that is too large to name all tells how many are there and a sample, once a second at most.
+//! same gate in the same way as a user that is watched by name, and a member who hides is not there. Who may see
+//! more members than are told by name is told how many they are and a sample, once a second at most. That goes by what this
+//! one may see, and the seconds go by the clock: neither tells of members who hide from it.
 
 mod transmit;
 
@@ -34,8 +35,7 @@ struct Room {
     seats: BTreeSet<Id>,
     /// A newer roster that waits for its time.
     next: Option<Roster>,
-    /// When a crowd was told of last, and is told of next.
-    told: Time,
+    /// When those who see a crowd are told next.
     due: Option<Time>,
 }
 
@@ -59,8 +59,10 @@ struct Seat {
     whole: bool,
     /// Something is to be told.
     dirty: bool,
-    /// What a crowd was shown as last: the count, and the sample.
+    /// What the crowd was shown as last, the count and the sample, if this one sees a crowd.
     crowd: Option<(u32, Vec<Seen>)>,
+    /// Whether the user may be here is being asked again: nothing newer is told.
+    paused: bool,
 }
 
 /// The rooms that are looked into.
@@ -102,9 +104,17 @@ impl Rooms {
 }
 
 impl Roster {
-    fn is_crowd(&self, limit: usize) -> bool {
-        self.count > limit
+    /// Whether it names all who are there.
+    fn names_all(&self) -> bool {
+        self.members.len() >= self.count
     }
+}
+
+/// When a crowd is told of next. At the same moments whatever has happened before: else who comes and goes
+/// unseen would show in when the others are told of.
+fn next_turn(now: Time) -> Time {
+    let every = EVERY.as_millis();
+    Time::from_millis((now.as_millis() / every + 1) * every)
 }
 
 impl Watches {
@@ -166,7 +176,6 @@ impl Watches {
                     roster: None,
                     seats: BTreeSet::new(),
                     next: None,
-                    told: Time::ZERO,
                     due: None,
                 });
                 self.rooms.names.insert(Arc::clone(room), id);
@@ -186,6 +195,7 @@ impl Watches {
             whole: true,
             dirty: true,
             crowd: None,
+            paused: false,
         });
         if let Some(row) = self.rooms.rows.get_mut(id) {
             row.seats.insert(seat);
@@ -226,6 +236,78 @@ impl Watches {
         }
     }
 
+    /// The number under which the viewer looks into a room.
+    pub(crate) fn number_of(&self, viewer: ViewerId, room: &str) -> Option<u32> {
+        self.seat_of(viewer, room).map(|it| it.0)
+    }
+
+    /// The viewer's seat in a room, with its number.
+    fn seat_of(&self, viewer: ViewerId, room: &str) -> Option<(u32, Id)> {
+        let id = self.rooms.names.get(room)?;
+        let seats = &self.viewers.get(viewer.0)?.seats;
+        let is_there = |seat: &Id| self.rooms.seats.get(*seat).is_some_and(|it| it.room == *id);
+        seats.iter().find(|it| is_there(it.1)).map(|(number, seat)| (*number, *seat))
+    }
+
+    /// Whether the viewer may be in the room is asked again: nothing newer is told.
+    pub(crate) fn pause_room(&mut self, viewer: ViewerId, room: &str) {
+        let seat = self.seat_of(viewer, room);
+        if let Some(row) = seat.and_then(|it| self.rooms.seats.get_mut(it.1)) {
+            row.paused = true;
+        }
+    }
+
+    /// Nobody could say whether the viewer may be in the room: it is told that nobody is there, and nothing more.
+    pub(crate) fn darken_room(&mut self, viewer: ViewerId, room: &str) {
+        let Some((number, seat)) = self.seat_of(viewer, room) else { return };
+        self.clear(viewer, number, seat);
+        let Some(row) = self.rooms.seats.get_mut(seat) else { return };
+        (row.paused, row.whole, row.crowd) = (true, true, None);
+        row.left.clear();
+        for watch in std::mem::take(&mut row.watches).into_values() {
+            self.remove(watch);
+        }
+    }
+
+    /// The viewer may stay in the room: what was kept back is told now.
+    pub(crate) fn resume_room(
+        &mut self,
+        now: Time,
+        viewer: ViewerId,
+        room: &str,
+        record: &dyn Fn(&str) -> Option<Record>,
+    ) -> RoomWork {
+        let Some((number, seat)) = self.seat_of(viewer, room) else { return RoomWork::default() };
+        let work = self.fill_seat(now, viewer, number, record);
+        let Some(row) = self.rooms.seats.get_mut(seat) else { return work };
+        row.paused = false;
+        row.dirty = true;
+        for watch in row.watches.values() {
+            // Marks were passed over meanwhile.
+            self.outboxes.mark(*watch);
+        }
+        self.outboxes.list(viewer);
+        work
+    }
+
+    /// The viewer may not be in the room any more: it is told that nobody is there.
+    pub(crate) fn clear_room(&mut self, viewer: ViewerId, room: &str) {
+        let Some((number, seat)) = self.seat_of(viewer, room) else { return };
+        self.clear(viewer, number, seat);
+        self.rise(viewer, number);
+    }
+
+    fn clear(&mut self, viewer: ViewerId, number: u32, seat: Id) {
+        if row_is_whole(&self.rooms.seats, seat) {
+            // It was told nothing yet.
+            return;
+        }
+        if let Some(row) = self.viewers.get_mut(viewer.0) {
+            row.cleared.insert(number);
+        }
+        self.outboxes.list(viewer);
+    }
+
     /// Who is in a room now; `record` gives how a member stands where that is known here.
     pub(crate) fn take_roster(
         &mut self,
@@ -235,21 +317,16 @@ impl Watches {
     ) -> RoomWork {
         let mut work = RoomWork::default();
         let Some(&id) = self.rooms.names.get(&roster.room) else { return work };
-        let limit = self.rooms.limit;
         let Some(room) = self.rooms.rows.get_mut(id) else { return work };
         let known = room.next.as_ref().or(room.roster.as_ref());
         if known.is_some_and(|it| it.number > roster.number) {
             return work;
         }
-        let crowds =
-            roster.is_crowd(limit) && room.roster.as_ref().is_some_and(|it| it.is_crowd(limit));
-        let soonest = room.told + EVERY;
-        if crowds && now < soonest {
+        // Where all are named, each viewer's own count says whether it sees a crowd.
+        let vast = !roster.names_all() && room.roster.as_ref().is_some_and(|it| !it.names_all());
+        if vast {
             room.next = Some(roster);
-            if room.due.is_none() {
-                room.due = Some(soonest);
-                self.rooms.due.insert((soonest, id));
-            }
+            self.await_turn(now, id);
         } else {
             self.seat_members(now, id, roster, record, &mut work);
         }
@@ -259,6 +336,7 @@ impl Watches {
     /// One has just begun to look: it is told what the others were told last.
     pub(crate) fn fill_seat(
         &mut self,
+        now: Time,
         viewer: ViewerId,
         number: u32,
         record: &dyn Fn(&str) -> Option<Record>,
@@ -268,9 +346,9 @@ impl Watches {
         let Some(seat) = seat else { return work };
         let row = self.rooms.seats.get(seat).and_then(|it| self.rooms.rows.get(it.room));
         let Some(roster) = row.and_then(|it| it.roster.as_ref()) else { return work };
-        let crowd = roster.is_crowd(self.rooms.limit);
         let members: BTreeSet<Arc<str>> = roster.members.iter().cloned().collect();
-        self.seat_in(seat, &members, crowd, false, record, &mut work);
+        let all = roster.names_all();
+        self.seat_in(now, seat, &members, all, record, &mut work);
         work
     }
 
@@ -288,12 +366,39 @@ impl Watches {
             self.rooms.due.pop_first();
             let Some(room) = self.rooms.rows.get_mut(id) else { continue };
             room.due = None;
-            let roster = room.next.take().or_else(|| room.roster.clone());
-            if let Some(roster) = roster {
+            if let Some(roster) = room.next.take() {
                 self.seat_members(now, id, roster, record, &mut work);
+            }
+            let seats = self.rooms.rows.get(id).map(|it| it.seats.iter().copied().collect());
+            let seats: Vec<Id> = seats.unwrap_or_default();
+            for seat in seats {
+                self.turn_seat(seat);
             }
         }
         work
+    }
+
+    /// Time has come for one who looks: it is told whatever there is to tell.
+    fn turn_seat(&mut self, seat: Id) {
+        let Some(row) = self.rooms.seats.get_mut(seat) else { return };
+        if row.crowd.is_some() {
+            row.dirty = true;
+            let viewer = row.viewer;
+            return self.outboxes.list(viewer);
+        }
+        let members: Vec<Id> = row.watches.values().copied().collect();
+        for watch in members {
+            self.outboxes.mark(watch);
+        }
+    }
+
+    fn await_turn(&mut self, now: Time, id: Id) {
+        let Some(room) = self.rooms.rows.get_mut(id) else { return };
+        if room.due.is_none() {
+            let at = next_turn(now);
+            room.due = Some(at);
+            self.rooms.due.insert((at, id));
+        }
     }
 
     fn seat_members(
@@ -304,40 +409,33 @@ impl Watches {
         record: &dyn Fn(&str) -> Option<Record>,
         work: &mut RoomWork,
     ) {
-        let limit = self.rooms.limit;
         let Some(room) = self.rooms.rows.get_mut(id) else { return };
-        let crowd = roster.is_crowd(limit);
-        let turned = room.roster.as_ref().is_some_and(|it| it.is_crowd(limit) != crowd);
-        room.next = None;
-        room.told = now;
-        if let Some(at) = room.due.take() {
-            self.rooms.due.remove(&(at, id));
-        }
+        let all = roster.names_all();
         let members: BTreeSet<Arc<str>> = roster.members.iter().cloned().collect();
         let seats: Vec<Id> = room.seats.iter().copied().collect();
+        room.next = None;
         room.roster = Some(roster);
         for seat in seats {
-            self.seat_in(seat, &members, crowd, turned, record, work);
+            self.seat_in(now, seat, &members, all, record, work);
         }
     }
 
     fn seat_in(
         &mut self,
+        now: Time,
         seat: Id,
         members: &BTreeSet<Arc<str>>,
-        crowd: bool,
-        turned: bool,
+        all: bool,
         record: &dyn Fn(&str) -> Option<Record>,
         work: &mut RoomWork,
     ) {
-        let Some(row) = self.rooms.seats.get_mut(seat) else { return };
-        row.whole |= turned;
+        let Some(row) = self.rooms.seats.get(seat) else { return };
         let Some(viewer) = self.viewers.get(row.viewer.0) else { return };
         let (viewer_id, onlooker) = (row.viewer, viewer.onlooker);
         let conn = viewer.conn;
         let Some(own) = self.onlookers.get(onlooker).map(|it| Arc::clone(&it.name)) else { return };
         // Whoever is inside sees itself, whatever it lets others see.
-        let sees_itself = row.inside && !crowd;
+        let sees_itself = row.inside && all;
         let stays = |name: &Arc<str>| members.contains(name) || (sees_itself && *name == own);
         let gone: Vec<Arc<str>> = row.watches.keys().filter(|it| !stays(it)).cloned().collect();
         let itself = Some(&own).filter(|it| sees_itself && !members.contains(*it));
@@ -347,7 +445,9 @@ impl Watches {
             .filter(|it| !row.watches.contains_key(*it))
             .cloned()
             .collect();
-        let mut changed = crowd || row.whole;
+        // What is not named to all may have changed without any of these.
+        let mut changed = !all || row.whole;
+        let (crowd, room) = (row.crowd.is_some() && !row.whole, row.room);
         for name in gone {
             let Some(row) = self.rooms.seats.get_mut(seat) else { return };
             let Some(watch) = row.watches.remove(&name) else { continue };
@@ -357,6 +457,7 @@ impl Watches {
             }
             self.remove(watch);
         }
+        changed |= !come.is_empty();
         for name in come {
             let watch =
                 self.seat_watch(viewer_id, onlooker, seat, &name, own == name, record, work);
@@ -373,7 +474,9 @@ impl Watches {
             row.whole = true;
             row.left.clear();
         }
-        if changed {
+        if changed && crowd {
+            self.await_turn(now, room);
+        } else if changed {
             row.dirty = true;
             self.outboxes.list(viewer_id);
         }
@@ -438,39 +541,30 @@ impl Watches {
         seats.values().any(|it| row_is_whole(&self.rooms.seats, *it))
     }
 
-    /// A member of rooms looks otherwise: those who look into them are told, those of large rooms when
-    /// it is time to.
+    /// A member of rooms looks otherwise: those who look into them are told, those who see a crowd when it is time to.
     pub(super) fn tell_seats(&mut self, now: Time, subject: Id) {
         let Some(subject) = self.subjects.get(subject) else { return };
-        if subject.seats.len() <= self.crowds.limit {
-            for &watch in &subject.seats {
-                self.outboxes.mark(watch);
-            }
-            return;
-        }
-        let seat = |watch: &Id| match self.watches.get(*watch)?.under {
-            Under::Seat(seat) => Some(seat),
-            Under::Number(_) => None,
-        };
-        let mut rooms: BTreeMap<Id, Id> = BTreeMap::new();
-        for seat in subject.seats.iter().filter_map(seat) {
-            if let Some(row) = self.rooms.seats.get(seat) {
-                rooms.entry(row.room).or_insert(seat);
-            }
-        }
-        for seat in rooms.into_values() {
-            self.crowd_changes(now, seat);
+        let many = subject.seats.len() > self.crowds.limit;
+        for watch in subject.seats.clone() {
+            self.touch_member(now, watch, many);
         }
     }
 
-    /// A member of a crowd's sample looks otherwise: that is told when it is time to.
+    /// What the watch of a member shows has changed.
+    pub(super) fn touch_member(&mut self, now: Time, watch: Id, many: bool) {
+        let Some(Under::Seat(seat)) = self.watches.get(watch).map(|it| it.under) else { return };
+        let Some(row) = self.rooms.seats.get(seat) else { return };
+        if many || (row.crowd.is_some() && !row.whole) {
+            // Now, and not once the tick has come: the time would tell what kind of change it was.
+            return self.await_turn(now, row.room);
+        }
+        self.outboxes.mark(watch);
+    }
+
+    /// A member of a crowd looks otherwise: that is told when it is time to.
     fn crowd_changes(&mut self, now: Time, seat: Id) {
-        let Some(id) = self.rooms.seats.get(seat).map(|it| it.room) else { return };
-        let Some(room) = self.rooms.rows.get_mut(id) else { return };
-        if room.due.is_none() {
-            let at = now.max(room.told + EVERY);
-            room.due = Some(at);
-            self.rooms.due.insert((at, id));
+        if let Some(id) = self.rooms.seats.get(seat).map(|it| it.room) {
+            self.await_turn(now, id);
         }
     }
 }

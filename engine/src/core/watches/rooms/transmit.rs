@@ -21,110 +21,138 @@ impl Watches {
         released: bool,
         emit: &mut dyn FnMut(&ServerFrame<'_>),
     ) {
-        let Some(row) = self.viewers.get(viewer.0) else { return };
+        let Some(row) = self.viewers.get_mut(viewer.0) else { return };
+        for number in std::mem::take(&mut row.cleared) {
+            emit(&ServerFrame::Room { number, members: Vec::new() });
+        }
         let seats: Vec<Id> = row.seats.values().copied().collect();
-        let limit = self.rooms.limit;
         for id in seats {
-            let Some(seat) = self.rooms.seats.get(id) else { continue };
-            let Some(roster) = self.rooms.rows.get(seat.room).and_then(|it| it.roster.as_ref())
-            else {
-                continue;
-            };
-            let crowd = roster.is_crowd(limit);
             let marks = marked.iter().filter(|it| it.0 == id).map(|it| it.1);
-            if !seat.whole && crowd && !seat.dirty {
-                if marks.count() > 0 {
-                    self.crowd_changes(now, id);
-                }
-                continue;
+            self.transmit_seat(now, id, marks.collect(), released, emit);
+        }
+    }
+
+    fn transmit_seat(
+        &mut self,
+        now: Time,
+        id: Id,
+        marks: Vec<Id>,
+        released: bool,
+        emit: &mut dyn FnMut(&ServerFrame<'_>),
+    ) {
+        let Some(seat) = self.rooms.seats.get(id).filter(|it| !it.paused) else { return };
+        let Some(roster) = self.rooms.rows.get(seat.room).and_then(|it| it.roster.as_ref()) else {
+            return;
+        };
+        let scene = Scene {
+            subjects: &self.subjects,
+            onlookers: &self.onlookers,
+            light: self.light(now),
+            blind: false,
+            throng: self.crowds.throng,
+        };
+        let (whole, sees_crowd) = (seat.whole, seat.crowd.is_some());
+        let can_show = || {
+            let mut all = seat.watches.values().filter_map(|it| self.watches.get(*it));
+            all.all(|it| scene.can_show(it))
+        };
+        if if whole { !can_show() } else { !released } {
+            return;
+        }
+        if !whole && sees_crowd && !seat.dirty {
+            if !marks.is_empty() {
+                self.crowd_changes(now, id);
             }
-            let scene = Scene {
-                subjects: &self.subjects,
-                onlookers: &self.onlookers,
-                light: self.light(now),
-                blind: false,
-                throng: self.crowds.throng,
+            return;
+        }
+        let there = |name: &Arc<str>| {
+            let watch = seat.watches.get(name).and_then(|it| self.watches.get(*it));
+            watch.is_some_and(|it| is_present(state_of(&scene, it)))
+        };
+        let visible = || roster.members.iter().filter(|it| there(it)).count();
+        let crowd = if !roster.names_all() {
+            Some(roster.count)
+        } else if seat.watches.len() <= self.rooms.limit {
+            None
+        } else {
+            // Nobody turns a crowd back into names before all is known of everybody.
+            let visible = visible();
+            let stays = sees_crowd && !whole && !can_show();
+            (visible > self.rooms.limit || stays).then_some(visible)
+        };
+        let number = seat.number;
+        if let Some(count) = crowd {
+            let count = rounded(count);
+            let mut sample: Vec<Seen> = Vec::new();
+            for name in &roster.members {
+                let Some(watch) = seat.watches.get(name) else { continue };
+                let state = look(&scene, &mut self.watches, &mut self.outboxes, *watch).1;
+                if is_present(state) && sample.len() < SAMPLE {
+                    sample.push((Arc::clone(name), state));
+                }
+            }
+            let count = count.max(sample.len() as u32);
+            let Some(seat) = self.rooms.seats.get_mut(id) else { return };
+            (seat.whole, seat.dirty) = (false, false);
+            seat.left.clear();
+            let shown = Some((count, sample));
+            if !whole && seat.crowd == shown {
+                return;
+            }
+            seat.crowd = shown;
+            let sample = seat.crowd.iter().flat_map(|it| &it.1);
+            let sample = sample.map(|(user, state)| Member { user, state: *state }).collect();
+            return emit(&ServerFrame::Crowd { number, count, sample });
+        }
+        if whole || sees_crowd {
+            let mut members: Vec<Seen> = Vec::new();
+            for (name, &watch) in &seat.watches {
+                let state = look(&scene, &mut self.watches, &mut self.outboxes, watch).1;
+                if is_present(state) {
+                    members.push((Arc::clone(name), state));
+                }
+            }
+            let Some(seat) = self.rooms.seats.get_mut(id) else { return };
+            (seat.whole, seat.dirty, seat.crowd) = (false, false, None);
+            seat.left.clear();
+            return emit(&ServerFrame::Room { number, members: rows(&members) });
+        }
+        let mut members: BTreeMap<Arc<str>, State> = BTreeMap::new();
+        for watch in marks {
+            let Some(row) = self.watches.get(watch).filter(|it| it.pause.is_none()) else {
+                continue;
             };
-            let all: Vec<Id> = seat.watches.values().copied().collect();
-            if seat.whole
-                && !all.iter().all(|it| self.watches.get(*it).is_none_or(|it| scene.can_show(it)))
-            {
+            let Some(name) = scene.subjects.get(row.subject).map(|it| Arc::clone(&it.name)) else {
                 continue;
+            };
+            let (before, state) = look(&scene, &mut self.watches, &mut self.outboxes, watch);
+            let changed = before != state && (is_present(before) || is_present(state));
+            // Who left and is there again has not left.
+            if changed || (is_present(state) && seat.left.contains(&name)) {
+                let state = if is_present(state) { state } else { State::Offline };
+                members.insert(name, state);
             }
-            if crowd {
-                let count = rounded(roster.count);
-                let mut sample: Vec<Seen> = Vec::new();
-                for name in &roster.members {
-                    let Some(watch) = seat.watches.get(name) else { continue };
-                    let state = look(&scene, &mut self.watches, &mut self.outboxes, *watch).1;
-                    if is_present(state) && sample.len() < SAMPLE {
-                        sample.push((Arc::clone(name), state));
-                    }
-                }
-                let Some(seat) = self.rooms.seats.get_mut(id) else { continue };
-                let shown = Some((count, sample));
-                seat.dirty = false;
-                seat.left.clear();
-                if !std::mem::take(&mut seat.whole) && seat.crowd == shown {
-                    continue;
-                }
-                seat.crowd = shown;
-                let sample = seat.crowd.iter().flat_map(|it| &it.1);
-                let sample = sample.map(|(user, state)| Member { user, state: *state }).collect();
-                emit(&ServerFrame::Crowd { number: seat.number, count, sample });
-                continue;
-            }
-            if seat.whole {
-                let mut members: Vec<Seen> = Vec::new();
-                for (name, &watch) in &seat.watches {
-                    let state = look(&scene, &mut self.watches, &mut self.outboxes, watch).1;
-                    if is_present(state) {
-                        members.push((Arc::clone(name), state));
-                    }
-                }
-                let Some(seat) = self.rooms.seats.get_mut(id) else { continue };
-                seat.whole = false;
-                seat.dirty = false;
-                seat.crowd = None;
-                seat.left.clear();
-                emit(&ServerFrame::Room { number: seat.number, members: rows(&members) });
-                continue;
-            }
-            if !released {
-                continue;
-            }
-            let mut members: BTreeMap<Arc<str>, State> = BTreeMap::new();
-            for watch in marks {
-                let Some(row) = self.watches.get(watch).filter(|it| it.pause.is_none()) else {
-                    continue;
-                };
-                let Some(name) = scene.subjects.get(row.subject).map(|it| Arc::clone(&it.name))
-                else {
-                    continue;
-                };
-                let (before, state) = look(&scene, &mut self.watches, &mut self.outboxes, watch);
-                let changed = before != state && (is_present(before) || is_present(state));
-                // Who left and is there again has not left.
-                if changed || (is_present(state) && seat.left.contains(&name)) {
-                    let state = if is_present(state) { state } else { State::Offline };
-                    members.insert(name, state);
-                }
-            }
-            let Some(seat) = self.rooms.seats.get_mut(id) else { continue };
-            seat.dirty = false;
-            for name in std::mem::take(&mut seat.left) {
-                members.entry(name).or_insert(State::Offline);
-            }
-            if !members.is_empty() {
-                let members: Vec<Seen> = members.into_iter().collect();
-                emit(&ServerFrame::RoomEvents { number: seat.number, members: rows(&members) });
-            }
+        }
+        let Some(seat) = self.rooms.seats.get_mut(id) else { return };
+        seat.dirty = false;
+        for name in std::mem::take(&mut seat.left) {
+            members.entry(name).or_insert(State::Offline);
+        }
+        if !members.is_empty() {
+            let members: Vec<Seen> = members.into_iter().collect();
+            emit(&ServerFrame::RoomEvents { number, members: rows(&members) });
         }
     }
 }
 
 fn rows(members: &[Seen]) -> Vec<Member<'_>> {
     members.iter().map(|(user, state)| Member { user, state: *state }).collect()
+}
+
+/// What a member looks like to the viewer now; while the application is asked, as it did before.
+fn state_of(scene: &Scene<'_>, watch: &Watch) -> State {
+    let glimpse = scene.glimpse(watch).filter(|_| watch.pause.is_none());
+    glimpse.map_or(watch.shown.state, |it| it.state())
 }
 
 /// What a member looked like to the viewer, and what it looks like now.

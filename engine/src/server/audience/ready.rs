@@ -1,50 +1,23 @@
-//! Who may see whom, and who may join which room? The application says it.
+//! Audiences that are ready made.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::{Audience, Pair};
 use crate::core::Fineness;
 
-/// Who looks, and at whom.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Pair {
-    /// The one who looks.
-    pub viewer: Arc<str>,
-    /// The user who would be seen.
-    pub user: Arc<str>,
-}
+/// Everybody sees everybody who does not hide, and may be in every room: as without an audience, where one is to be
+/// chosen while the program runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Everyone;
 
-impl Pair {
-    pub(super) fn new((viewer, user): (Arc<str>, Arc<str>)) -> Self {
-        Self { viewer, user }
+impl Audience for Everyone {
+    async fn look(&self, pairs: &[Pair]) -> Vec<Fineness> {
+        vec![Fineness::Live; pairs.len()]
     }
 }
 
-/// Says who may see whom. Asked in batches and in advance; what it said is kept for a while
-/// ([`AudienceRule`](crate::core::AudienceRule)), and asked for again before that is over. Tell
-/// [`Presence::audience_changed`](super::Presence::audience_changed) what holds no more.
-///
-/// It may take its time: nothing waits for it but what it is asked about, and until it has answered
-/// nothing of that is shown. An answer that is missing, late, or lost in a panic shows nothing,
-/// either, and is asked for again.
-pub trait Audience: Send + Sync + 'static {
-    /// What each viewer may see of the user beside it, in the order of `pairs`. Shorter answers are
-    /// no answers for the rest.
-    fn look(&self, pairs: &[Pair]) -> impl Future<Output = Vec<Fineness>> + Send;
-
-    /// Whether this user may join this room. By default everybody may, and sees there those whom
-    /// it may see anyway.
-    fn may_join(&self, user: &str, room: &str) -> impl Future<Output = bool> + Send {
-        let _ = (user, room);
-        async { true }
-    }
-}
-
-/// Nobody sees anybody.
+/// Nobody sees anybody, nor is in any room.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 
@@ -53,8 +26,8 @@ impl Audience for Nobody {
         vec![Fineness::Nothing; pairs.len()]
     }
 
-    async fn may_join(&self, _: &str, _: &str) -> bool {
-        false
+    async fn may_join(&self, _: &str, _: &str) -> Option<bool> {
+        Some(false)
     }
 }
 
@@ -88,7 +61,7 @@ impl Links {
 
 /// Users see those whose contacts they are, kept in memory. Cheap to clone; all clones are one.
 ///
-/// After a change tell [`Presence::audience_changed`](super::Presence::audience_changed).
+/// After a change tell [`Presence::audience_changed`](crate::server::Presence::audience_changed).
 #[derive(Clone, Debug, Default)]
 pub struct Contacts {
     of: Links,
@@ -119,9 +92,9 @@ impl Audience for Contacts {
 
 /// [`Contacts`], except those from whom a user hides. Cheap to clone; all clones are one.
 ///
-/// After a change tell [`Presence::audience_changed`](super::Presence::audience_changed). A user who hides
+/// After a change tell [`Presence::audience_changed`](crate::server::Presence::audience_changed). A user who hides
 /// so looks to a new connection as if it had never been there; where it shall look as if it had just
-/// left, use [`Presence::set_block`](super::Presence::set_block).
+/// left, use [`Presence::set_block`](crate::server::Presence::set_block).
 #[derive(Clone, Debug, Default)]
 pub struct ContactsExcept {
     /// Who may see whom, but for the exceptions.
@@ -160,7 +133,7 @@ impl Audience for ContactsExcept {
 /// Users see those with whom they are members of a room, and only members may join it. Cheap to clone; all clones
 /// are one.
 ///
-/// After a change tell [`Presence::audience_changed`](super::Presence::audience_changed).
+/// After a change tell [`Presence::audience_changed`](crate::server::Presence::audience_changed).
 #[derive(Clone, Debug, Default)]
 pub struct RoomMembers {
     /// The rooms of each user.
@@ -173,7 +146,8 @@ impl RoomMembers {
         self.of.add(user, room);
     }
 
-    /// `user` is a member of `room` no more. A page of theirs that is in the room already stays there until it leaves.
+    /// `user` is a member of `room` no more. Its pages that are in the room leave it once
+    /// [`Presence::audience_changed`](crate::server::Presence::audience_changed) names the user.
     pub fn remove(&self, room: &str, user: &str) {
         self.of.remove(user, room);
     }
@@ -200,47 +174,11 @@ impl Audience for RoomMembers {
         live_where(pairs, |it| self.share(&it.user, &it.viewer))
     }
 
-    async fn may_join(&self, user: &str, room: &str) -> bool {
-        self.has(room, user)
+    async fn may_join(&self, user: &str, room: &str) -> Option<bool> {
+        Some(self.has(room, user))
     }
 }
 
 fn live_where(pairs: &[Pair], sees: impl Fn(&Pair) -> bool) -> Vec<Fineness> {
     pairs.iter().map(|it| if sees(it) { Fineness::Live } else { Fineness::Nothing }).collect()
-}
-
-/// [`Audience`] with its type forgotten.
-pub(super) trait AnyAudience: Send + Sync {
-    fn any_look(
-        &self,
-        pairs: Vec<Pair>,
-    ) -> Pin<Box<dyn Future<Output = Vec<Fineness>> + Send + '_>>;
-    fn any_may_join(
-        &self,
-        user: Arc<str>,
-        room: Arc<str>,
-    ) -> Pin<Box<dyn Future<Output = bool> + Send + '_>>;
-}
-
-impl<A: Audience> AnyAudience for A {
-    fn any_look(
-        &self,
-        pairs: Vec<Pair>,
-    ) -> Pin<Box<dyn Future<Output = Vec<Fineness>> + Send + '_>> {
-        Box::pin(async move { self.look(&pairs).await })
-    }
-
-    fn any_may_join(
-        &self,
-        user: Arc<str>,
-        room: Arc<str>,
-    ) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
-        Box::pin(async move { self.may_join(&user, &room).await })
-    }
-}
-
-impl fmt::Debug for dyn AnyAudience {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("dyn Audience")
-    }
 }

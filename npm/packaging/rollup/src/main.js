@@ -1,0 +1,3 @@
+import App from "./App.svelte";
+
+new App({ target: document.getElementById("app") });

@@ -1,0 +1,106 @@
+//! What apps are shown of rooms.
+
+use std::collections::BTreeMap;
+
+use greendot_client::core::LinkState;
+use greendot_protocol::State;
+
+use super::device::Device;
+use super::{Found, Kind, Oracle, SLACK};
+use crate::world::Device as Page;
+
+/// A room that an app has joined.
+#[derive(Clone, Debug)]
+pub(super) struct PageRoom {
+    room: usize,
+    /// How often it was joined and not left.
+    times: u32,
+    /// Since when: what was said to an earlier join of it is of no interest.
+    since: u64,
+    /// Who is there, as the engine said last.
+    told: Option<Told>,
+}
+
+/// Who is in a room, and about how many if these are not all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Told {
+    members: BTreeMap<usize, State>,
+    count: Option<u32>,
+}
+
+impl Device {
+    pub(super) fn joins(&mut self, now: u64, room: usize) {
+        if self.gone {
+            return;
+        }
+        match self.rooms.iter_mut().find(|it| it.room == room) {
+            Some(row) => row.times += 1,
+            None => self.rooms.push(PageRoom { room, times: 1, since: now, told: None }),
+        }
+    }
+
+    pub(super) fn leaves(&mut self, room: usize) {
+        if let Some(row) = self.rooms.iter_mut().find(|it| it.room == room) {
+            row.times -= 1;
+        }
+        self.rooms.retain(|it| it.times > 0);
+    }
+
+    /// A frame about a room reaches the client; it answers a join that was said at `said`.
+    pub(super) fn hears_of(
+        &mut self,
+        room: usize,
+        said: u64,
+        whole: Option<Option<u32>>,
+        members: &[(usize, State)],
+    ) {
+        let found = self.rooms.iter_mut().find(|it| it.room == room && said >= it.since);
+        let Some(row) = found else { return };
+        if let Some(count) = whole {
+            row.told = Some(Told { members: BTreeMap::new(), count });
+        }
+        let Some(told) = &mut row.told else { return };
+        for &(user, state) in members {
+            match state {
+                State::Offline => told.members.remove(&user),
+                state => told.members.insert(user, state),
+            };
+        }
+    }
+}
+
+impl Oracle<'_> {
+    /// An app is shown of its rooms what the engine said last, until that is too old.
+    pub(super) fn look_at_rooms(&mut self, device: usize, page: &Page) -> Found {
+        let now = self.now;
+        let memory = self.cluster.periods.ttl + self.cluster.periods.grace;
+        for place in 0..self.devices[device].rooms.len() {
+            let row = &mut self.devices[device];
+            row.awake_at(now);
+            let forgets = row.link != LinkState::Live && row.cut_off_at_most() + SLACK >= memory;
+            let room = &self.devices[device].rooms[place];
+            let name = &self.rooms[room.room];
+            let shown = page.roster(name).map(|it| Told {
+                members: it
+                    .members
+                    .iter()
+                    .filter_map(|(user, state)| {
+                        Some((self.users.iter().position(|it| it.name == *user)?, *state))
+                    })
+                    .collect(),
+                count: it.count.map(|it| it as u32),
+            });
+            if shown == room.told {
+                continue;
+            }
+            if shown.is_none() && forgets {
+                self.devices[device].rooms[place].told = None;
+                continue;
+            }
+            let text =
+                format!("{} shows {shown:?} in {name}, told was {:?}", page.name(), room.told);
+            return self.complain(Kind::RosterWrong, text);
+        }
+        Ok(())
+    }
+}
