@@ -35,8 +35,12 @@ type Figures = Map<String, Value>;
 type Bench = fn(bool) -> Result<Figures>;
 
 /// Each bench by its name.
-const BENCHES: &[(&str, Bench)] =
-    &[("core", engine::core), ("server", engine::server), ("client", client::run)];
+const BENCHES: &[(&str, Bench)] = &[
+    ("core", engine::core),
+    ("growth", engine::growth),
+    ("server", engine::server),
+    ("client", client::run),
+];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     for (_, bench) in BENCHES.iter().filter(|it| it.0 == args.name) {
