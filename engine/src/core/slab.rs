@@ -61,6 +61,11 @@ impl<T> Slab<T> {
         Some(row)
     }
 
+    /// Slots, those that are free included.
+    pub(crate) fn slots(&self) -> u32 {
+        self.slots.len() as u32
+    }
+
     /// The id of the row in this slot, if there is one.
     pub(crate) fn id_at(&self, slot: u32) -> Option<Id> {
         let place = self.slots.get(slot as usize)?;

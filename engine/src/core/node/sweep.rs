@@ -40,6 +40,12 @@ impl Node {
                 if self.warm_until.is_some_and(|at| at <= now) {
                     self.warm_until = None;
                     self.watches.end_warmup();
+                }
+                if self.watches.is_cooling() {
+                    if self.watches.cool_down() {
+                        // The rest in the next step.
+                        self.sweep_at = now;
+                    }
                     self.schedule_flush(now);
                 }
                 self.directory.give_back();

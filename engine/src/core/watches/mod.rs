@@ -37,6 +37,9 @@ use super::directory::{Change, Record, Screen};
 use super::gate::{Fineness, Glimpse, Light};
 use super::slab::{Id, Slab};
 
+/// Watches that are looked at in one step when the warm-up is over: about a millisecond.
+const COOLED: u32 = 100_000;
+
 /// A watch's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct WatchId(Id);
@@ -66,6 +69,8 @@ pub(crate) struct Watches {
     /// Slots of watches taken from an outbox: the room for them is kept.
     taken: Vec<u32>,
     warming: bool,
+    /// Watches before this slot have been looked at since the warm-up was over.
+    cooled: u32,
     /// Where rounded times begin.
     grid: Time,
     /// The shared store cannot be asked: who is not loaded is shown as unknown.
@@ -172,6 +177,7 @@ impl Watches {
             outboxes: Outboxes::default(),
             taken: Vec::new(),
             warming,
+            cooled: u32::MAX,
             grid: Time::ZERO,
             blind: false,
             crowds,
@@ -359,11 +365,25 @@ impl Watches {
     /// The warm-up is over: users never heard from are offline (rule 12 a).
     pub(crate) fn end_warmup(&mut self) {
         self.warming = false;
-        for (id, watch) in self.watches.iter() {
-            if watch.shown.state == State::Unknown {
+        self.cooled = 0;
+    }
+
+    /// Whether there is something left to do for that.
+    pub(crate) fn is_cooling(&self) -> bool {
+        self.cooled != u32::MAX
+    }
+
+    /// Marks those who were shown such a user as unknown, so many of them; false if all are.
+    pub(crate) fn cool_down(&mut self) -> bool {
+        let end = self.watches.slots().min(self.cooled.saturating_add(COOLED));
+        for id in (self.cooled..end).filter_map(|it| self.watches.id_at(it)) {
+            if self.watches.get(id).is_some_and(|it| it.shown.state == State::Unknown) {
                 self.outboxes.mark(id);
             }
         }
+        let more = end < self.watches.slots();
+        self.cooled = if more { end } else { u32::MAX };
+        more
     }
 
     fn remove(&mut self, watch: Id) {
