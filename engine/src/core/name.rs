@@ -56,19 +56,21 @@ impl From<&str> for Name {
         if bytes.len() > SHORT {
             return Self(Text::Long(name.into()));
         }
-        let mut text = [0; SHORT];
-        let (head, tail) = text.split_at_mut(SHORT - PIECE);
-        if let Some((first, last)) = bytes.split_last_chunk::<PIECE>() {
-            tail.copy_from_slice(last);
-            for (place, byte) in head.iter_mut().rev().zip(first.iter().rev()) {
-                *place = *byte;
-            }
-        } else {
-            let number = bytes.iter().fold(0, |it: u128, &byte| it << 8 | u128::from(byte));
-            tail.copy_from_slice(&number.to_be_bytes());
-        }
+        let (first, last) = match bytes.split_last_chunk::<PIECE>() {
+            Some((first, last)) => (number(first) as u64, u128::from_be_bytes(*last)),
+            None => (0, number(bytes)),
+        };
+        let [_, _, a, b, c, d, e, f] = first.to_be_bytes();
+        let mut text = [a, b, c, d, e, f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        text[SHORT - PIECE..].copy_from_slice(&last.to_be_bytes());
         Self(Text::Short { len: bytes.len() as u8, text })
     }
+}
+
+/// Some bytes as one number: so they stay in registers.
+#[inline]
+fn number(bytes: &[u8]) -> u128 {
+    bytes.iter().fold(0, |it, &byte| it << 8 | u128::from(byte))
 }
 
 impl Deref for Name {
