@@ -50,7 +50,8 @@ impl Default for Name {
 }
 
 impl From<&str> for Name {
-    #[inline]
+    // Else it comes back by memory, in pieces, and is read in words.
+    #[inline(always)]
     fn from(name: &str) -> Self {
         let bytes = name.as_bytes();
         if bytes.len() > SHORT {

@@ -27,8 +27,11 @@ pub const BUCKETS: &[(&str, &[f64])] = &[
 const BEAT: &str = "greendot_beat_seconds";
 const LAG: &str = "greendot_expiry_lag_seconds";
 
-/// Everything that goes up alone: its name, what it means, and where it comes from.
-const COUNTERS: &[(&str, &str, fn(&NodeTotals) -> u64)] = &[
+/// A value's name, what it means, and where it comes from.
+type Told<From, Value> = (&'static str, &'static str, fn(&From) -> Value);
+
+/// Everything that only goes up.
+const COUNTERS: &[Told<NodeTotals, u64>] = &[
     ("greendot_connects_total", "Connections that were given a seat", |it| it.connects),
     ("greendot_reconnects_total", "Connects of sessions that were there already", |it| {
         it.reconnects
@@ -51,8 +54,11 @@ const COUNTERS: &[(&str, &str, fn(&NodeTotals) -> u64)] = &[
     ("greendot_store_requests_total", "Requests to the shared store", |it| it.store_requests),
 ];
 
+/// A reason, and where its number comes from.
+type Ending = (&'static str, fn(&Endings) -> u64);
+
 /// How sessions end, each under the label `reason`.
-const ENDINGS: &[(&str, fn(&Endings) -> u64)] = &[
+const ENDINGS: &[Ending] = &[
     ("bye", |it| it.bye),
     ("closed", |it| it.closed),
     ("expired", |it| it.expired),
@@ -63,7 +69,7 @@ const ENDINGS: &[(&str, fn(&Endings) -> u64)] = &[
 ];
 
 /// What a node holds now.
-const GAUGES: &[(&str, &str, fn(&Now) -> usize)] = &[
+const GAUGES: &[Told<Now, usize>] = &[
     ("greendot_sessions", "Sessions, live or lingering", |it| it.counts.sessions),
     ("greendot_users", "Users who are there, as others may see", |it| it.users),
     ("greendot_connections", "Open connections", |it| it.counts.conns),

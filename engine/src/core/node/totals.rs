@@ -58,10 +58,13 @@ pub struct Endings {
 /// A user that comes back within this time after a call of offline has flapped.
 pub const FLAP: Span = Span::from_secs(60);
 
+/// Classes of lags.
+const CLASSES: usize = 9;
+
 /// How long after their deadline sessions were ended, in classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lag {
-    classes: [Class; Lag::BOUNDS.len()],
+    classes: [Class; CLASSES],
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +75,7 @@ struct Class {
 
 impl Lag {
     /// The longest lag in each class, in ms; the last one takes all that are longer.
-    pub const BOUNDS: [u64; 9] = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, u64::MAX];
+    pub const BOUNDS: [u64; CLASSES] = [50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, u64::MAX];
 
     fn add(&mut self, lag: Span) {
         let millis = lag.as_millis();

@@ -136,15 +136,17 @@ fn lead(args: &Args) -> io::Result<bool> {
 }
 
 fn report(args: &Args, outcome: &mut Outcome) {
-    let [changes, returns, goodbyes] = outcome.actions;
+    let [changes, returns, goodbyes, cuts] = outcome.actions;
     println!(
-        "{} clients for {} s: {changes} changes, {returns} returns within grace, {goodbyes} goodbyes",
+        "{} clients for {} s: {changes} changes, {returns} returns within grace, {goodbyes} goodbyes, {cuts} \
+         cut lines",
         args.clients, args.seconds
     );
     for (name, micros) in [
         ("connect", &mut outcome.connects),
         ("delivery", &mut outcome.deliveries),
         ("heartbeat", &mut outcome.beats),
+        ("cut line", &mut outcome.cuts),
     ] {
         micros.sort_unstable();
         let at = |share: f64| {

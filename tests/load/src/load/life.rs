@@ -35,6 +35,8 @@ enum Left {
     ForAMoment,
     /// It has said goodbye.
     Gone,
+    /// Its line is cut: it is away for longer than grace, without a word.
+    Cut,
 }
 
 /// Connects when it is its turn, and lives until it is aborted.
@@ -54,6 +56,12 @@ pub(super) async fn live(plan: Plan, number: usize, truth: Arc<Truth>, dials: Ar
         life.truth.blind(number);
         match connection {
             Ok(Left::ForAMoment) => sleep(Duration::from_millis(life.random.below(2_000))).await,
+            Ok(Left::Cut) => {
+                sleep(Duration::from_millis(15_000 + life.random.below(10_000))).await;
+                if life.truth.has_ended() {
+                    return;
+                }
+            }
             Ok(Left::Gone) => {
                 sleep(Duration::from_millis(2_000 + life.random.below(10_000))).await;
                 if life.truth.has_ended() {
@@ -153,9 +161,14 @@ impl Life {
                 say(socket, &ClientFrame::Mode(mode)).await?;
                 Ok(None)
             }
-            6..9 => {
+            6..8 => {
                 self.truth.acted(1);
                 Ok(Some(Left::ForAMoment))
+            }
+            8 => {
+                self.truth.acted(3);
+                self.truth.is_cut(self.number);
+                Ok(Some(Left::Cut))
             }
             _ => {
                 self.truth.acted(2);
