@@ -14,12 +14,14 @@ const LATER = ["debug", "own", "poll"];
 
 const common = {
   outdir: "dist",
-  // One file an entry: a page without a bundler then makes three requests (this, the glue, the wasm) and not twenty.
+  // One file an entry: a page without a bundler then makes two requests (this and the wasm) and not twenty.
   bundle: true,
   format: "esm",
   target: "es2022",
   platform: "neutral",
-  external: ["react", "vue", "svelte", "svelte/*", "node:*", "./wasm/client.js", ...LATER.map(it => `./${it}.js`)],
+  external: ["react", "vue", "svelte", "svelte/*", "node:*", ...LATER.map(it => `./${it}.js`)],
+  // Numbers with names become numbers; all else can be read, and is left for the app's bundler to make small.
+  minifySyntax: true,
   legalComments: "none",
 };
 const sources = names => names.map(name => ({ in: `src/${name}.ts`, out: name }));

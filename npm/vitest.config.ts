@@ -7,13 +7,17 @@ export default defineConfig({
   resolve: {
     // Svelte tells pages from servers by it.
     conditions: ["browser"],
-    // The wasm client's glue comes out of the Rust build; the unit tests play its part themselves.
-    alias: [{ find: "./wasm/client.js", replacement: fileURLToPath(new URL("test/fake/glue.ts", import.meta.url)) }],
+    alias: [
+      // What the README says is said of the sources.
+      { find: /^greendot\/(\w+)$/, replacement: fileURLToPath(new URL("src/$1.ts", import.meta.url)) },
+      // The wasm file comes out of the Rust build; the tests play its part themselves.
+      { find: "./wasm.js", replacement: fileURLToPath(new URL("test/fake/wasm.ts", import.meta.url)) },
+    ],
   },
   define: { DEV: "globalThis.DEV" },
   test: {
     setupFiles: ["test/setup.ts"],
-    include: ["test/**/*.test.ts", "test/**/*.test.tsx"],
+    include: ["test/**/*.test.ts", "test/**/*.test.tsx", ".readme/*.test.tsx"],
     environment: "node",
     restoreMocks: true,
     unstubGlobals: true,

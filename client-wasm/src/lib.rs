@@ -10,6 +10,5 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
-#[cfg(target_arch = "wasm32")]
-pub mod browser;
 pub mod core;
+pub mod face;

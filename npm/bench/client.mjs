@@ -87,6 +87,7 @@ async function ours() {
     say(data) {
       this.onmessage({ type: "message", data });
     }
+    addEventListener() {}
     send() {}
     close() {}
   };

@@ -11,6 +11,12 @@ import { join } from "node:path";
 import { Bot, NextServer, PresenceServer, Static } from "./servers.mjs";
 import { Pages } from "./pages.mjs";
 
+/** Nothing that runs here is to call home. */
+const ENVIRONMENT = { ...process.env, NEXT_TELEMETRY_DISABLED: "1" };
+
+/** The steps of an installation, in order. */
+const STAMPS = ["installed", "taken"];
+
 const here = import.meta.dirname;
 const lock = process.argv.includes("--lock");
 const named = process.argv.slice(2).filter(it => !it.startsWith("--"));
@@ -32,7 +38,7 @@ async function prove(projects) {
       const ready = Date.now();
       await seen(project, server, pages);
       const seconds = ms => `${(ms / 1_000).toFixed(1)} s`;
-      console.log(`${name}: ${project.description}: installed in ${seconds(ready - start)}, built and seen in ${seconds(Date.now() - ready)}`);
+      console.log(`${name}: ${project.description}: installed in ${seconds(ready - start)}, ${project.kind === "check" ? "checked" : "built and seen"} in ${seconds(Date.now() - ready)}`);
     }
   } finally {
     await pages.close();
@@ -46,22 +52,27 @@ function installed(name, tarball) {
   const from = join(here, name);
   refuseAddresses(name);
   mkdirSync(folder, { recursive: true });
-  for (const old of readdirSync(folder)) if (!["node_modules", "stamp"].includes(old)) rmSync(join(folder, old), { recursive: true });
+  for (const old of readdirSync(folder)) if (!["node_modules", ...STAMPS].includes(old)) rmSync(join(folder, old), { recursive: true });
   cpSync(from, folder, { recursive: true, filter: path => !/[/\\](node_modules|dist|\.next|\.parcel-cache)$/.test(path) });
-  const stamp = join(folder, "stamp");
-  const wanted = digest(join(from, "package.json"), join(from, "package-lock.json"), tarball);
-  if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== wanted) {
-    rmSync(stamp, { force: true });
-    npm(folder, "ci");
-    npm(folder, "install", "--no-save", tarball);
-    writeFileSync(stamp, wanted);
-  }
+  once(folder, "installed", digest(join(from, "package.json"), join(from, "package-lock.json")), () => npm(folder, "ci"));
+  once(folder, "taken", digest(join(from, "package-lock.json"), tarball), () => npm(folder, "install", "--no-save", tarball));
   const { description, greendot = {}, scripts } = JSON.parse(readFileSync(join(from, "package.json"), "utf8"));
   return { name, folder, description, scripts, ...greendot };
 }
 
+/** What was made from just this is not made again. */
+function once(folder, name, wanted, make) {
+  const stamp = join(folder, name);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  // Whatever stands on it is made anew, too.
+  for (const later of STAMPS.slice(STAMPS.indexOf(name))) rmSync(join(folder, later), { force: true });
+  make();
+  writeFileSync(stamp, wanted);
+}
+
 async function seen(project, server, pages) {
   const { folder, scripts, kind, csp } = project;
+  if (kind === "check") return console.log(npm(folder, "run", "check"));
   if (scripts.build) npm(folder, "run", "build");
   if (kind === "node") return Bot.seeEachOther(join(folder, "main.js"), server.socket);
   const site = scripts.start ? await NextServer.start(folder) : await Static.start(join(folder, "dist"), csp);
@@ -88,7 +99,7 @@ function refuseAddresses(name) {
 function npm(folder, ...args) {
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
   try {
-    execFileSync("npm", [...args, ...quiet], { cwd: folder, stdio: "pipe", env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" } });
+    return execFileSync("npm", [...args, ...quiet], { cwd: folder, stdio: "pipe", encoding: "utf8", env: ENVIRONMENT });
   } catch (error) {
     throw new Error(`npm ${args.join(" ")} failed in ${folder}:\n${error.stdout}${error.stderr}`);
   }

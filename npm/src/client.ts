@@ -1,5 +1,5 @@
 import { errorNameOf, LINKS, MODES, whyOf } from "./codes.js";
-import { type Engine, type EngineClass, type Host, PAGE, type PageEvent } from "./engine.js";
+import type { Engine, EngineClass, Host, PageEvent } from "./engine.js";
 import { GreendotError, isNotAllowed, wrapped } from "./errors.js";
 import { LinkStatus } from "./link.js";
 import { Listeners } from "./listeners.js";
@@ -9,6 +9,7 @@ import type { Settings } from "./options.js";
 import type { Own } from "./own.js";
 import { warnOfStranger } from "./misuse.js";
 import { bindPage, pageNow } from "./page.js";
+import * as PAGE from "./page-events.js";
 import { Parts } from "./parts.js";
 import { randomWords } from "./random.js";
 import { Rooms } from "./rooms.js";
@@ -19,8 +20,8 @@ import { besideSocket } from "./url.js";
 import type { Link, Mode, OwnSession, Presence, Room, Stop, View } from "./types.js";
 
 /**
- * Clients that are not closed. The wasm side holds them weakly only, so that a closed one can be collected with all it
- * holds; an open one must not be, even if the app has lost it.
+ * Clients that are not closed. A timer holds nobody, so that a closed one can be collected with all it holds; an open one must
+ * not be, even if the app has lost it.
  */
 const open = new Set<Client>();
 
@@ -222,7 +223,7 @@ export class Client implements Presence {
   #attach(engineClass: EngineClass): void {
     const { nodes, idleAfterSecs, device } = this.#settings;
     const [seed = 0, seed2 = 0] = randomWords(2);
-    const engine = new engineClass(Client.#hostOf(this), this.#session ?? "", nodes.length, idleAfterSecs, seed, seed2);
+    const engine = new engineClass(this.#host(), this.#session ?? "", nodes.length, idleAfterSecs, seed, seed2);
     this.#engine = this.#rows.engine = engine;
     // All that goes into the hello comes before the dial: who is invisible is so from the first frame on.
     if (this.#modeChosen) engine.setMode(MODES.indexOf(this.#mode));
@@ -342,35 +343,19 @@ export class Client implements Presence {
     } else queueMicrotask(() => this.#errors.tell(error));
   }
 
-  /**
-   * What the wasm half calls. It keeps its host for as long as it lives: held weakly, the two halves do not keep each
-   * other alive.
-   */
-  static #hostOf(client: Client): Host {
-    const weak = new WeakRef(client);
-    const tell = (what: (client: Client) => void): void => {
-      const alive = weak.deref();
-      if (alive !== undefined) what(alive);
-    };
-    const { nodes } = client.#settings;
+  /** What the wasm half calls. */
+  #host(): Host {
+    const { nodes } = this.#settings;
     return {
-      needToken: dial => tell(it => void it.#token(dial)),
+      needToken: dial => void this.#token(dial),
       url: node => nodes[node] ?? "",
-      socket: (url, protocol) => {
-        let socket: WebSocket | undefined;
-        tell(it => (socket = it.#dial(url, protocol)));
-        return socket ?? new WebSocket(url, protocol);
-      },
-      // Without a closure of its own: this is called for every change.
-      changed: (part, row) => {
-        const alive = weak.deref();
-        if (alive !== undefined) alive.#parts.changed(part, row);
-      },
-      room: room => tell(it => it.#rooms.changed(room)),
-      link: (state, code, retryMs) => tell(it => it.#linkTold(linkOf(state, code, retryMs))),
-      stale: is => tell(it => it.#staleIs(is)),
-      mode: mode => tell(it => it.#modeIs(MODES[mode] ?? "auto")),
-      error: (code, about, text) => tell(it => it.#refused(code, about, text)),
+      socket: (url, protocol) => this.#dial(url, protocol),
+      changed: (part, row) => this.#parts.changed(part, row),
+      room: room => this.#rooms.changed(room),
+      link: (state, code, retryMs) => this.#linkTold(linkOf(state, code, retryMs)),
+      stale: is => this.#staleIs(is),
+      mode: mode => this.#modeIs(MODES[mode] ?? "auto"),
+      error: (code, about, text) => this.#refused(code, about, text),
       beacon: (node, ticket) => sendClosing(nodes[node] ?? "", ticket),
     };
   }

@@ -1,6 +1,6 @@
 /**
- * How a dot looks. Each state has a shape of its own beside its colour: not everybody tells green from red. The shapes are
- * drawn with borders and masks, so that they stay in forced colours, where backgrounds do not.
+ * How a dot looks. Each state has a shape of its own beside its colour: not everybody tells green from red. In forced
+ * colours it takes the system's, and the shapes tell.
  */
 export const STYLE = `
 :host {
@@ -17,10 +17,10 @@ span {
   position: relative;
   width: 100%;
   height: 100%;
-  border: calc(var(--_size) * 0.5) solid var(--_color);
+  background: var(--_color);
   border-radius: 50%;
   forced-color-adjust: none;
-  transition: border-color 0.2s, opacity 0.2s;
+  transition: background-color 0.2s, opacity 0.2s;
 }
 :host { --_color: var(--green-dot-unknown, #9aa0a6) }
 :host([state="online"]) { --_color: var(--green-dot-online, #1a9c4b) }
@@ -46,9 +46,15 @@ span {
   mask-composite: exclude;
 }
 /* Offline: a ring. Unknown: a ring of dashes. */
-:host([state="offline"]) span { border-width: max(1.5px, calc(var(--_size) * 0.18)) }
+:host([state="offline"]) span {
+  background: none;
+  border: max(1.5px, calc(var(--_size) * 0.18)) solid var(--_color);
+}
 :host(:not([state])) span,
-:host([state="unknown"]) span { border: max(1px, calc(var(--_size) * 0.14)) dashed var(--_color) }
+:host([state="unknown"]) span {
+  background: none;
+  border: max(1px, calc(var(--_size) * 0.14)) dashed var(--_color);
+}
 @media (prefers-reduced-motion: reduce) {
   span { transition: none }
 }

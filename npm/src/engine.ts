@@ -1,3 +1,5 @@
+import type * as PAGE from "./page-events.js";
+
 /** The wasm client, as its Rust side promises it. All calls return at once and none throws in ordinary use. */
 export interface Engine {
   /** What the person may call this device, said from the next dial on. */
@@ -11,11 +13,8 @@ export interface Engine {
   /** Goes into a room, once more; returns its number, the same for as long as it is joined. */
   join(room: string): number;
   leave(room: number): void;
-  /**
-   * What is known of a room, in one text; empty: nothing. Three characters of 12 bits each for one more than the count of
-   * a room too large to name all (0: all are named), then for each member the state, the name's length, and the name.
-   */
-  room(room: number): string;
+  /** What is known of a room. */
+  room(room: number): RoomWord | undefined;
   setMode(mode: number): void;
   setNote(note: string): void;
   page(event: PageEvent): void;
@@ -27,6 +26,12 @@ export interface Engine {
   /** How long ago, as of now; -1: not known. Below that it is no more than a bound: -2 less the age. */
   seenAgoMs(row: number): number;
   note(row: number): string | undefined;
+}
+
+/** A room: `count` of a large one, of whom only some are named, else -1; the members by name, with the numbers of their states. */
+export interface RoomWord {
+  readonly count: number;
+  readonly members: readonly (readonly [user: string, state: number])[];
 }
 
 /** The part of it that is a table of users and rooms. */
@@ -61,18 +66,5 @@ export type EngineClass = new (
   seed2: number,
 ) => Engine;
 
-/** What can happen to a page, by the wasm client's numbers. */
-export const PAGE = {
-  hidden: 0,
-  visible: 1,
-  frozen: 2,
-  resumed: 3,
-  offline: 4,
-  online: 5,
-  /** The page goes away; it may come back from the back/forward cache. */
-  left: 6,
-  /** It has come back. */
-  back: 7,
-} as const;
-
+/** What can happen to a page. */
 export type PageEvent = (typeof PAGE)[keyof typeof PAGE];

@@ -1,5 +1,5 @@
 import { STATES } from "./codes.js";
-import type { Host, Table } from "./engine.js";
+import type { Host, RoomWord, Table } from "./engine.js";
 import type { State } from "./types.js";
 
 /** What a test says of a user. */
@@ -18,7 +18,7 @@ export class FakeTable implements Table {
   readonly #parts = new Map<number, Set<number>>();
   readonly #rooms: string[] = [];
   readonly #joined = new Set<number>();
-  readonly #rosters = new Map<string, string>();
+  readonly #rosters = new Map<string, RoomWord>();
 
   constructor(host: Pick<Host, "changed" | "room">) {
     this.#host = host;
@@ -33,11 +33,9 @@ export class FakeTable implements Table {
     for (const [part, rows] of this.#parts) if (rows.has(row)) this.#host.changed(part, row);
   }
 
-  /** A roster, in the wasm client's form: see `Engine.room`. */
   gather(id: string, members: Partial<Record<string, State>>, count = -1): void {
-    const head = [(count + 1) / 2 ** 24, ((count + 1) / 2 ** 12) % 4096, (count + 1) % 4096];
-    const roster = Object.entries(members).map(([user, state = "unknown"]) => String.fromCharCode(STATES.indexOf(state), user.length) + user);
-    this.#rosters.set(id, String.fromCharCode(...head) + roster.join(""));
+    const roster = Object.entries(members).map(([user, state = "unknown"]) => [user, STATES.indexOf(state)] as const);
+    this.#rosters.set(id, { count, members: roster });
     this.#host.room(this.#roomNumber(id));
   }
 
@@ -83,8 +81,8 @@ export class FakeTable implements Table {
     this.#joined.delete(number);
   }
 
-  room(number: number): string {
-    return this.#rosters.get(this.#rooms[number] ?? "") ?? "";
+  room(number: number): RoomWord | undefined {
+    return this.#rosters.get(this.#rooms[number] ?? "");
   }
 
   #roomNumber(id: string): number {

@@ -1,6 +1,6 @@
 import type { EngineClass } from "./engine.js";
 import { textOf, wrapped } from "./errors.js";
-import init, { Client } from "./wasm/client.js";
+import { engineFrom } from "./wasm.js";
 
 /** What the wasm client can be made from: an address, or what an app has loaded itself. */
 export type WasmSource = string | URL | Response | BufferSource | WebAssembly.Module;
@@ -24,28 +24,20 @@ export function loader(own: () => WasmSource | Promise<WasmSource>): Load {
 }
 
 async function start(given: WasmSource | undefined, own: () => WasmSource | Promise<WasmSource>): Promise<EngineClass> {
-  const source = given ?? (await own());
-  const name = nameOf(source);
+  let source = given ?? (await own());
+  let name = source instanceof Response ? source.url : "the option wasm";
   try {
-    await init({ module_or_path: await fetched(source) });
-    return Client;
+    if (typeof source === "string" || source instanceof URL) {
+      name = String(source);
+      const response = await fetch(source);
+      // So that a 404 is called a 404 and not a bad magic number.
+      if (!response.ok) throw new Error(`the server answered ${response.status}`);
+      source = response;
+    }
+    return await engineFrom(source);
   } catch (error) {
     throw wrapped(error, "load_failed", "the wasm file did not load", name, nextStep(textOf(error)));
   }
-}
-
-/** Fetched here and not by the glue, so that a 404 is called a 404 and not a bad magic number. */
-async function fetched(source: WasmSource): Promise<Exclude<WasmSource, string | URL>> {
-  if (typeof source !== "string" && !(source instanceof URL)) return source;
-  const response = await fetch(source);
-  if (!response.ok) throw new Error(`the server answered ${response.status}`);
-  return response;
-}
-
-function nameOf(source: WasmSource): string {
-  if (typeof source === "string") return source;
-  if (source instanceof URL) return source.href;
-  return source instanceof Response ? source.url : "the option wasm";
 }
 
 function nextStep(text: string): string {

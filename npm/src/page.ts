@@ -1,4 +1,5 @@
-import { PAGE, type PageEvent } from "./engine.js";
+import type { PageEvent } from "./engine.js";
+import * as PAGE from "./page-events.js";
 import type { Stop } from "./types.js";
 
 /** What the page tells. */

@@ -8,6 +8,7 @@ import {
   type ModeChoice,
   type Poll,
   type Polled,
+  type PolledRoom,
   type PolledUser,
   STATES,
 } from "./protocol.js";
@@ -21,6 +22,9 @@ const INTERVAL = 20_000;
 
 /** The shortest time between two questions, in ms: a page that scrolls watches others all the time. */
 const SHORTEST = 2_000;
+
+/** Rooms that a session may be in. */
+const ROOMS = 32;
 
 /** How long an answer may take, in ms. */
 const PATIENCE = 8_000;
@@ -59,6 +63,11 @@ export class PollSocket {
   /** Names by the wasm half's numbers, and what was told of each number last. */
   readonly #names = new Map<number, string>();
   readonly #versions = new Map<number, number>();
+  /** Rooms by the wasm half's numbers, and what was told of each number last. */
+  readonly #rooms = new Map<number, string>();
+  readonly #roomsTold = new Map<number, string>();
+  /** Whether the server was ever told of rooms: then it is to be told, too, that there are none any more. */
+  #hadRooms = false;
   /** Watches that have no snapshot yet. */
   readonly #asked = new Map<number, number[]>();
   #mark: { of: string; is: string } | undefined;
@@ -104,6 +113,14 @@ export class PollSocket {
       case "unwatch":
         for (const number of frame.numbers) this.#names.delete(number);
         return;
+      case "join":
+        this.#roomsTold.delete(frame.number);
+        if (isName(frame.room)) this.#rooms.set(frame.number, frame.room);
+        else this.#tell(new Frame(6).byte(5).number(frame.number).text(`a room's id has 1 to ${USER_BYTES} bytes`).bytes);
+        return this.#ask(0);
+      case "leave":
+        this.#rooms.delete(frame.number);
+        return this.#ask(0);
       case "mode":
         this.#mode = { mode: frame.mode, fresh: true };
         this.#tell([5, MODES.indexOf(frame.mode), 0]);
@@ -172,6 +189,9 @@ export class PollSocket {
     const poll: Poll = { users, session: hello.session, interval_ms: INTERVAL };
     // Who waits for a snapshot needs everything.
     if (this.#mark?.of === of && asked.size === 0) poll.mark = this.#mark.is;
+    const rooms = [...new Set(this.#rooms.values())].slice(0, ROOMS);
+    this.#hadRooms ||= rooms.length > 0;
+    if (this.#hadRooms) poll.rooms = rooms;
     if (this.#idle !== undefined) poll.idle = this.#idle;
     if (this.#mode !== undefined) poll.mode = this.#mode;
     const mode = this.#mode;
@@ -232,6 +252,23 @@ export class PollSocket {
     const old = [...this.#names.keys()].filter(number => !fresh.has(number));
     const told = old.filter(number => polled.full || by.has(this.#names.get(number) ?? ""));
     if (told.length > 0) this.#tell(this.#entries(new Frame(4), told, by, polled.full));
+    for (const room of polled.rooms ?? []) this.#answerRoom(room);
+  }
+
+  /** A room is told whole each time; it is passed on when it looks otherwise than before. */
+  #answerRoom(room: PolledRoom): void {
+    const text = JSON.stringify(room);
+    for (const [number, id] of this.#rooms) {
+      if (id !== room.room || this.#roomsTold.get(number) === text) continue;
+      this.#roomsTold.set(number, text);
+      const frame = new Frame(room.count === undefined ? 10 : 12).number(number);
+      if (room.count !== undefined) frame.number(room.count);
+      frame.number(room.members.length);
+      for (const { user, state } of room.members) frame.byte(Math.max(STATES.indexOf(state), 0)).text(user);
+      this.#tell(frame.bytes);
+      if (room.refused)
+        this.#tell(new Frame(6).byte(7).number(number).text("the room is not open to this user").bytes);
+    }
   }
 
   #entries(frame: Frame, numbers: readonly number[], by: ReadonlyMap<string, PolledUser>, all: boolean): number[] {

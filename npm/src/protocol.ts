@@ -3,10 +3,12 @@
 
 /** How a user looks, in the order of the numbers on the wire. */
 export const STATES = ["offline", "online", "away", "busy", "dnd", "unknown"] as const;
+/** One of {@link STATES}. */
 export type State = (typeof STATES)[number];
 
 /** A user's own choice of how to appear, in the order of the numbers on the wire. */
 export const MODES = ["auto", "away", "busy", "dnd", "invisible"] as const;
+/** One of {@link MODES}. */
 export type Mode = (typeof MODES)[number];
 
 /** Why a connection was closed. From 4400 to 4499 a client stops; after every other it comes back. */
@@ -29,6 +31,7 @@ export const CLOSE_CODES = {
   4413: "too_large",
   4426: "wrong_version",
 } as const;
+/** A name in {@link CLOSE_CODES}. */
 export type CloseName = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];
 
 /** What a server may say of a request that it did not carry out. */
@@ -43,6 +46,7 @@ export const ERROR_CODES = {
   8: "token_refused",
   255: "other",
 } as const;
+/** A name in {@link ERROR_CODES}. */
 export type ErrorName = (typeof ERROR_CODES)[keyof typeof ERROR_CODES];
 
 /** What a client says. */
@@ -359,6 +363,8 @@ export type Poll = {
   idle?: boolean;
   /** The user's mode as this client knows it, as in a hello. */
   mode?: ModeChoice;
+  /** The rooms that the session is in, these and no others, up to 32; absent: nothing is said of rooms. */
+  rooms?: Array<string>;
 };
 
 /** The answer to a poll. */
@@ -369,6 +375,8 @@ export type Polled = {
   mark: string;
   /** The users. */
   users: Array<PolledUser>;
+  /** The rooms that the poll named, whole; absent if it named none. */
+  rooms?: Array<PolledRoom>;
 };
 
 /** A user in the answer to a poll. */
@@ -383,6 +391,18 @@ export type PolledUser = {
   coarse?: boolean;
   /** The user's note; absent if there is none. */
   note?: string;
+};
+
+/** A room in the answer to a poll. */
+export type PolledRoom = {
+  /** The room's id. */
+  room: string;
+  /** Whether the user may not be there; absent if it may. */
+  refused?: boolean;
+  /** About how many are there, if these are only some of them. */
+  count?: number;
+  /** Who is there, as far as this user may see. */
+  members: Array<Member>;
 };
 
 /** Why a poll was not answered. */

@@ -1,4 +1,5 @@
 export type { CloseName, ServerErrorName, Why } from "./codes.js";
+export type { Connect } from "./connect.js";
 export { type ErrorCode, GreendotError, NotAllowed } from "./errors.js";
 export type { WasmSource } from "./load.js";
 export type {

@@ -1,5 +1,5 @@
 import { createContext, createElement, type ReactElement, type ReactNode, useCallback, useContext, useMemo, useSyncExternalStore } from "react";
-import { linkOf, modeOf, presenceOf, presencesOf, roomOf, type Source, sessionsOf } from "./sources.js";
+import { linkOf, modeOf, noClient, presenceOf, presencesOf, roomOf, type Source, sessionsOf } from "./sources.js";
 import type { Link, Mode, OwnSession, Presence, RoomView, View } from "./types.js";
 
 const Context = createContext<Presence | undefined>(undefined);
@@ -15,9 +15,7 @@ export function PresenceProvider<User extends string, Note extends string>(props
 /** The client of the provider above. */
 export function usePresenceClient<User extends string = string, Note extends string = string>(): Presence<User, Note> {
   const client = useContext(Context);
-  if (client === undefined) {
-    throw new Error("greendot: there is no client here. Put <PresenceProvider client={…}> above this component.");
-  }
+  if (client === undefined) throw noClient("Put <PresenceProvider client={…}> above it.");
   return client as unknown as Presence<User, Note>;
 }
 
@@ -56,6 +54,7 @@ export function useMyMode(): [Mode, (mode: Mode) => void] {
 /** The own user, as only its own pages see it. */
 export interface MyPresence<Note extends string = string> {
   readonly mode: Mode;
+  /** Chooses another mode. */
   readonly setMode: (mode: Mode) => void;
   /** Words beside the own dot; empty takes them away. */
   readonly setNote: (note: Note | "") => void;

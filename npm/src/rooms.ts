@@ -9,7 +9,7 @@ class RoomHandle implements Room {
   readonly #rooms: Rooms;
   readonly #listeners = new Listeners<RoomView>();
   /** The wasm client's number for it, while it is joined there. */
-  #number: number | undefined;
+  number: number | undefined;
   #view: RoomView;
   /** What the listeners were told last. */
   #shown: RoomView;
@@ -25,7 +25,7 @@ class RoomHandle implements Room {
   get view(): RoomView {
     if (this.#dirty || this.#view.stale !== this.#rooms.stale) {
       this.#dirty = false;
-      this.#view = viewOf(this.id, this.#rooms.engine, this.#number, this.#rooms.stale, this.#view);
+      this.#view = viewOf(this.id, this.#rooms.engine, this.number, this.#rooms.stale, this.#view);
     }
     return this.#view;
   }
@@ -52,14 +52,13 @@ class RoomHandle implements Room {
   /** Joins, if anybody listens and the wasm client is there. */
   attach(): void {
     const { engine } = this.#rooms;
-    if (this.#listeners.empty || engine === undefined || this.#number !== undefined) return;
-    this.#number = engine.join(this.id);
-    this.#rooms.numbered(this.#number, this);
+    if (this.#listeners.empty || engine === undefined || this.number !== undefined) return;
+    this.number = engine.join(this.id);
     this.changed();
   }
 
   detach(): void {
-    this.#number = undefined;
+    this.number = undefined;
     this.changed();
   }
 
@@ -77,10 +76,10 @@ class RoomHandle implements Room {
   }
 
   #leave(): void {
-    const number = this.#number;
-    this.#number = undefined;
+    const number = this.number;
+    this.number = undefined;
     this.#dirty = true;
-    if (number !== undefined) this.#rooms.left(number);
+    if (number !== undefined) this.#rooms.engine?.leave(number);
   }
 }
 
@@ -89,7 +88,6 @@ export class Rooms {
   engine: Table | undefined;
   stale = true;
   readonly #byId = new Map<string, RoomHandle>();
-  readonly #byNumber = new Map<number, RoomHandle>();
 
   /** The same object each time, so that it can be compared and kept. */
   get(id: string): Room {
@@ -108,26 +106,16 @@ export class Rooms {
 
   detach(): void {
     this.engine = undefined;
-    this.#byNumber.clear();
     for (const room of this.#byId.values()) room.detach();
   }
 
   changed(number: number): void {
-    this.#byNumber.get(number)?.changed();
+    for (const room of this.#byId.values()) if (room.number === number) room.changed();
   }
 
   setStale(is: boolean): void {
     this.stale = is;
-    for (const room of this.#byNumber.values()) room.changed();
-  }
-
-  numbered(number: number, room: RoomHandle): void {
-    this.#byNumber.set(number, room);
-  }
-
-  left(number: number): void {
-    this.#byNumber.delete(number);
-    this.engine?.leave(number);
+    for (const room of this.#byId.values()) if (room.number !== undefined) room.changed();
   }
 }
 
@@ -139,18 +127,13 @@ function viewOf(
   stale: boolean,
   before?: RoomView,
 ): RoomView {
-  const text = number === undefined ? "" : (engine?.room(number) ?? "");
-  const known = text !== "";
-  const members: RoomMember[] = [];
-  for (let at = 3; at < text.length; ) {
-    const state = STATES[text.charCodeAt(at)] ?? "unknown";
-    const end = at + 2 + text.charCodeAt(at + 1);
-    members.push(memberOf(text.slice(at + 2, end), state, before?.members[members.length]));
-    at = end;
-  }
-  const told = known ? (text.charCodeAt(0) * 4096 + text.charCodeAt(1)) * 4096 + text.charCodeAt(2) : 0;
-  const count = told > 0 ? told - 1 : members.length;
-  const whole = known && told === 0;
+  const word = number === undefined ? undefined : engine?.room(number);
+  const known = word !== undefined;
+  const members = (word?.members ?? []).map(([user, state], at) =>
+    memberOf(user, STATES[state] ?? "unknown", before?.members[at]),
+  );
+  const whole = word?.count === -1;
+  const count = word === undefined || whole ? members.length : word.count;
   const sameMembers =
     before !== undefined &&
     before.members.length === members.length &&

@@ -16,15 +16,15 @@ export class Sight {
   readonly #inside = new WeakSet<Element & Seen>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `margin` in CSS, as `rootMargin`: how far outside of the screen still counts. */
+  /** `margin` in CSS: how far outside of the screen still counts. */
   constructor(margin: string, holdMs: number) {
     this.#holdMs = holdMs;
     this.#observer = new IntersectionObserver(
       entries => {
         for (const { target, isIntersecting } of entries) this.#moved(target as Element & Seen, isIntersecting);
       },
-      // For scrollers inside of the page the margin counts only where browsers know `scrollMargin`.
-      { rootMargin: margin, scrollMargin: margin } as IntersectionObserverInit,
+      // A scroll margin holds for scrollers inside of the page, too; where browsers do not know it, for the screen alone.
+      { ["scrollMargin" in IntersectionObserver.prototype ? "scrollMargin" : "rootMargin"]: margin },
     );
   }
 

@@ -70,5 +70,12 @@ export const NO_SESSIONS: readonly OwnSession[] = /* @__PURE__ */ Object.freeze(
 /** A link that was never opened. */
 export const CLOSED: Link = /* @__PURE__ */ Object.freeze({ state: "closed", stale: true });
 
+/** What a binding throws where no client was given. As a `GreendotError`, but for its class: a binding is to stay small. */
+export function noClient(next: string): Error {
+  const code = "bad_call";
+  const culprit = "the place of this component";
+  return Object.assign(new Error(`greendot: there is no client here (${code}; ${culprit}). ${next}`), { code, culprit, next });
+}
+
 const unknown = <User extends string>(user: User): UnknownView<User> =>
   Object.freeze({ user, state: "unknown", stale: true });

@@ -12,20 +12,21 @@ export function setPresence<User extends string, Note extends string>(client: Pr
 /** The client that was set above; to be called while a component is made. */
 export function getPresence<User extends string = string, Note extends string = string>(): Presence<User, Note> {
   const client = getContext<Presence<User, Note> | undefined>(KEY);
-  if (client === undefined) {
-    throw new Error("greendot: there is no client here. Call setPresence(client) in a component above this one.");
-  }
+  if (client === undefined) throw sources.noClient("Call setPresence(client) in a component above it.");
   return client;
 }
 
 /** A store that can be read: what Svelte's `$` takes. It watches while anybody is subscribed. */
 export interface Readable<T> {
+  /** Tells what is, and then each change; what it returns ends that. */
   subscribe(run: (value: T) => void): () => void;
 }
 
 /** One that can be written to, as `bind:value={$mode}` does. */
 export interface Writable<T> extends Readable<T> {
+  /** Writes. */
   set(value: T): void;
+  /** Writes what comes of the value now. */
   update(change: (value: T) => T): void;
 }
 

@@ -182,7 +182,9 @@ export interface Presence<User extends string = string, Note extends string = st
 
   /** The own user's mode, as now known: chosen here, or on another device. */
   readonly mode: Mode;
+  /** Chooses how to appear, on all of the user's devices. */
   setMode(mode: Mode): void;
+  /** Called whenever `mode` has changed. */
   onMode(listener: (mode: Mode) => void): Stop;
   /** Words beside the own dot, at most 256 bytes; empty takes them away. */
   setNote(note: Note | ""): void;
@@ -194,7 +196,9 @@ export interface Presence<User extends string = string, Note extends string = st
   /** Ends another of the own sessions: its page stops, with `signed_out`. Said as soon as there is a connection. */
   endSession(id: string): void;
 
+  /** The link to the server. */
   readonly link: Link;
+  /** Called with each step that the link takes. */
   onLink(listener: (link: Link) => void): Stop;
   /** What went wrong and did no more harm than that. Without a listener it goes to the console. */
   onError(listener: (error: GreendotError) => void): Stop;

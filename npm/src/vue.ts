@@ -1,6 +1,6 @@
 import { computed, getCurrentInstance, type InjectionKey, inject, type MaybeRefOrGetter, onMounted, type ShallowRef, shallowRef, toValue, type WritableComputedRef, watch } from "vue";
 import { inBrowser } from "./place.js";
-import { linkOf, modeOf, presenceOf, presencesOf, roomOf, type Source, sessionsOf } from "./sources.js";
+import { linkOf, modeOf, noClient, presenceOf, presencesOf, roomOf, type Source, sessionsOf } from "./sources.js";
 import type { Link, Mode, OwnSession, Presence, RoomView, View } from "./types.js";
 
 /** Under which a client is provided: `app.provide(PRESENCE, client)`, or `provide(PRESENCE, client)` in a component. */
@@ -9,9 +9,7 @@ export const PRESENCE: InjectionKey<Presence> = Symbol("greendot");
 /** The client that was provided above. */
 export function usePresenceClient<User extends string = string, Note extends string = string>(): Presence<User, Note> {
   const client = inject(PRESENCE, undefined);
-  if (client === undefined) {
-    throw new Error("greendot: there is no client here. Call app.provide(PRESENCE, client) before the app is mounted.");
-  }
+  if (client === undefined) throw noClient("Call app.provide(PRESENCE, client) before the app is mounted.");
   return client as unknown as Presence<User, Note>;
 }
 

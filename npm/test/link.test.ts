@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { PAGE } from "../src/engine.js";
+import * as PAGE from "../src/page-events.js";
 import { GreendotError } from "../src/errors.js";
 import type { Link, Presence } from "../src/types.js";
 import { open, openLive, settled } from "./fake/client.js";

@@ -2,13 +2,13 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { GreendotError } from "../src/errors.js";
 import { loader, type WasmSource } from "../src/load.js";
 import { FakeEngine } from "./fake/engine.js";
-import { glue } from "./fake/glue.js";
+import { wasm } from "./fake/wasm.js";
 
 const bytes = new Uint8Array([0, 97, 115, 109]);
 
 afterEach(() => {
-  glue.loads.length = 0;
-  glue.failure = undefined;
+  wasm.loads.length = 0;
+  wasm.failure = undefined;
 });
 
 async function failure(load: Promise<unknown>): Promise<GreendotError> {
@@ -26,7 +26,7 @@ describe("the loader", () => {
     const own = vi.fn(() => bytes);
     const load = loader(own);
     expect(await Promise.all([load(), load(), load()])).toEqual([FakeEngine, FakeEngine, FakeEngine]);
-    expect(glue.loads).toEqual([bytes]);
+    expect(wasm.loads).toEqual([bytes]);
     expect(own).toHaveBeenCalledOnce();
   });
 
@@ -35,14 +35,14 @@ describe("the loader", () => {
     const fetched = vi.fn(async () => response);
     vi.stubGlobal("fetch", fetched);
     await loader(() => new URL("https://cdn.example/client_bg.wasm"))();
-    expect(glue.loads).toEqual([response]);
+    expect(wasm.loads).toEqual([response]);
   });
 
   test("takes the app's own source first", async () => {
     const own = vi.fn((): WasmSource => "/own.wasm");
     await loader(own)(bytes);
     expect(own).not.toHaveBeenCalled();
-    expect(glue.loads).toEqual([bytes]);
+    expect(wasm.loads).toEqual([bytes]);
   });
 
   test("names the address and the status of what is not there", async () => {
@@ -53,7 +53,7 @@ describe("the loader", () => {
   });
 
   test("names the policy where that is the reason", async () => {
-    glue.failure = new Error("Refused: 'wasm-unsafe-eval' is not an allowed source of script");
+    wasm.failure = new Error("Refused: 'wasm-unsafe-eval' is not an allowed source of script");
     const error = await failure(loader(() => bytes)());
     expect(error.next).toContain("script-src");
   });

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { PAGE } from "../src/engine.js";
+import * as PAGE from "../src/page-events.js";
 import { bindPage } from "../src/page.js";
 import type { Stop } from "../src/types.js";
 import { open, openLive, settled } from "./fake/client.js";

@@ -93,6 +93,36 @@ describe("polls in place of a socket", () => {
     expect(asked.length).toBe(before);
   });
 
+  test("are in the rooms that were joined, and tell who is there when that changes", async () => {
+    const member = (user: string, state: string): object => ({ user, state });
+    let rooms: object[] = [{ room: "page", members: [member("ana", "online"), member("bo", "away")] }];
+    answer = () => ({ body: { full: true, mark: "m", users: [], rooms } });
+    const { socket, heard } = opened();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(asked[0]?.poll.rooms).toBeUndefined();
+    socket.send(Uint8Array.from([12, 7, ...ascii("page")]));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(asked[1]?.poll.rooms).toEqual(["page"]);
+    const told = { type: "room", number: 7, members: [member("ana", "online"), member("bo", "away")] };
+    expect(heard.slice(1)).toEqual([told]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(heard.length).toBe(2);
+    rooms = [{ room: "page", count: 130, members: [member("bo", "dnd")] }];
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(heard[2]).toEqual({ type: "crowd", number: 7, count: 130, sample: [member("bo", "dnd")] });
+    rooms = [{ room: "page", refused: true, members: [] }];
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(heard[3]).toEqual({ type: "room", number: 7, members: [] });
+    expect(heard[4]).toMatchObject({ type: "error", code: "not_allowed", about: 7 });
+    socket.send(Uint8Array.from([13, 7]));
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(asked.at(-1)?.poll.rooms).toEqual([]);
+    socket.send(Uint8Array.from([12, 8, 0]));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(heard.at(-1)).toMatchObject({ type: "error", code: "bad_room", about: 8 });
+    socket.close();
+  });
+
   test("who is invisible is so from the first poll on", async () => {
     answer = () => full();
     const { socket } = opened();

@@ -2,7 +2,17 @@
 import { act, type ReactNode, StrictMode } from "react";
 import { createRoot, type Root } from "react-dom/client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { PresenceProvider, useConnection, useMyMode, usePresence, usePresenceClient, useRoom } from "../src/react.js";
+import {
+  PresenceProvider,
+  useConnection,
+  useMyMode,
+  useMyPresence,
+  usePresence,
+  usePresenceClient,
+  usePresences,
+  useRoom,
+} from "../src/react.js";
+import { fakePresence } from "../src/testing.js";
 import type { Presence } from "../src/types.js";
 import { open, openLive, settled } from "./fake/client.js";
 
@@ -125,7 +135,48 @@ describe("usePresence", () => {
 
   test("without a provider says what is missing", () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
-    expect(() => act(() => root.render(<Dot user="ana" />))).toThrow(/<PresenceProvider client=/);
+    const fault = expect.objectContaining({ code: "bad_call", next: "Put <PresenceProvider client={…}> above it." });
+    expect(() => act(() => root.render(<Dot user="ana" />))).toThrow(fault);
+  });
+});
+
+describe("usePresences", () => {
+  function Team({ users }: { users: readonly string[] }) {
+    renders.set("team", (renders.get("team") ?? 0) + 1);
+    return <p>{usePresences(users).map(it => it.state).join(" ")}</p>;
+  }
+
+  test("shows several in their order, and renders once for all that came together", async () => {
+    const client = fakePresence({ ana: "online", bo: "away" });
+    render(client, <Team users={["bo", "ana"]} />);
+    expect(place.textContent).toBe("away online");
+    renders.clear();
+    await after(() => client.set({ ana: "dnd", bo: "busy" }));
+    expect(place.textContent).toBe("busy dnd");
+    expect(renders.get("team")).toBe(1);
+  });
+
+  test("an array that is made anew with each rendering is no other list", async () => {
+    const { client, engine } = await openLive();
+    render(client, <Team users={["ana", "bo"]} />);
+    const before = engine.calls.length;
+    render(client, <Team users={["ana", "bo"]} />);
+    expect(engine.calls).toHaveLength(before);
+    render(client, <Team users={["bo"]} />);
+    expect(engine.watched).toEqual(["bo"]);
+    expect(engine.parts).toBe(1);
+  });
+
+  test("of a thousand, one change is one rendering", async () => {
+    const users = Array.from({ length: 1_000 }, (_, at) => `user ${at}`);
+    const client = fakePresence(Object.fromEntries(users.map(user => [user, "offline"] as const)));
+    render(client, <Team users={users} />);
+    await after(() => {});
+    renders.clear();
+    await after(() => client.set("user 7", "online"));
+    expect(renders.get("team")).toBe(1);
+    await after(() => client.set("user 7", "online"));
+    expect(renders.get("team")).toBe(1);
   });
 });
 
@@ -153,6 +204,26 @@ describe("the other hooks", () => {
     expect(place.textContent).toBe("dnd");
     await after(() => engine.mode("auto"));
     expect(place.textContent).toBe("auto");
+  });
+
+  test("useMyPresence gives the own sessions, mode and note", async () => {
+    const client = fakePresence();
+    function Mine() {
+      const { mode, setMode, setNote, sessions, endSession } = useMyPresence();
+      const all = () => {
+        setMode("busy");
+        setNote("in a call");
+        endSession("s2");
+      };
+      return <button onClick={all}>{`${mode} ${sessions.map(it => it.id).join(" ")}`}</button>;
+    }
+    render(client, <Mine />);
+    const session = { idle: false, lingering: false, passive: false, since: new Date() };
+    await after(() => client.setSessions([{ ...session, id: "s1", here: true }, { ...session, id: "s2", here: false }]));
+    expect(place.textContent).toBe("auto s1 s2");
+    await after(() => place.querySelector("button")?.click());
+    expect(place.textContent).toBe("busy s1 s2");
+    expect([client.note, client.ended]).toEqual(["in a call", ["s2"]]);
   });
 
   test("usePresenceClient gives the client itself", () => {

@@ -34,7 +34,7 @@ pub use frame::{
     WatchItem, Welcome,
 };
 pub use kind::{ClientKind, ServerKind};
-pub use poll::{Poll, Polled, PolledUser};
+pub use poll::{Poll, Polled, PolledRoom, PolledUser};
 pub use presence::{Epoch, Mode, Revision, State, Version};
 pub use time::{Span, Time};
 

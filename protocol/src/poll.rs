@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{ModeChoice, Span, State};
+use crate::{Member, ModeChoice, Span, State};
 
 /// What a poll asks.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Poll<'a> {
     pub idle: Option<bool>,
     /// The user's mode as this client knows it, as in a hello.
     pub mode: Option<ModeChoice>,
+    /// The rooms that the session is in, these and no others; none: nothing is said of rooms.
+    pub rooms: Option<Vec<&'a str>>,
 }
 
 /// The answer to a poll.
@@ -31,6 +33,21 @@ pub struct Polled<'a> {
     pub mark: &'a str,
     /// The users.
     pub users: Vec<PolledUser<'a>>,
+    /// The rooms that the poll named, whole.
+    pub rooms: Vec<PolledRoom<'a>>,
+}
+
+/// A room in the answer to a poll.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PolledRoom<'a> {
+    /// The room's id.
+    pub room: &'a str,
+    /// Whether the user may not be there.
+    pub refused: bool,
+    /// About how many are there, if these are only some of them.
+    pub count: Option<u32>,
+    /// Who is there, as far as this user may see.
+    pub members: Vec<Member<'a>>,
 }
 
 /// A user in the answer to a poll.

@@ -45,6 +45,18 @@ faults! {
     ViewKept "view-kept": "A client never lets its view go.",
     NeverStale "never-stale": "A client never says that its view may be old.",
     SilenceBorne "silence-borne": "A client never gives a silent link up.",
+    BlockUnheard "block-unheard": "A viewer that watches is not told that it is shut out.",
+    BlockLeavesGap "block-leaves-gap": "Changes that were hidden show in the versions.",
+    BlockForgotten "block-forgotten": "A store that has lost its data is not told who hides from whom.",
+    BlockIgnoredInRooms "block-ignored-in-rooms": "A room shows those who hide from the viewer.",
+    BlockIgnoredInReads "block-ignored-in-reads": "Asks and lists show those who hide from the viewer.",
+    PollSaysNothing "poll-says-nothing": "A poll with a mark tells of no change.",
+    RoomKept "room-kept": "A session that has ended is still in its rooms.",
+    RoomForgotten "room-forgotten": "A store that has lost its data is not told who is in which room.",
+    RoomNeverCrowded "room-never-crowded": "A room names its members, however many.",
+    CrowdAtOnce "crowd-at-once": "A large room tells each coming and going.",
+    TokenKept "token-kept": "A connection outlives its token.",
+    RoomNumberReused "room-number-reused": "A client gives the number of a room left to the next.",
     ReplacedComesBack "replaced-comes-back": "A client that was replaced comes back.",
 }
 

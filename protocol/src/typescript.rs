@@ -54,6 +54,7 @@ pub fn module() -> String {
     module.declare::<poll::Poll<'_>>();
     module.declare::<poll::Polled<'_>>();
     module.declare::<poll::PolledUser<'_>>();
+    module.declare::<poll::PolledRoom<'_>>();
     module.declare::<poll::PollRefused<'_>>();
     module.0
 }
@@ -71,6 +72,7 @@ impl Module {
         let words: Vec<_> = words.map(|it| format!("{it:?}")).collect();
         self.line(&format!("\n/** {doc} */"));
         self.line(&format!("export const {list} = [{}] as const;", words.join(", ")));
+        self.line(&format!("/** One of {{@link {list}}}. */"));
         self.line(&format!("export type {name} = (typeof {list})[number];"));
     }
 
@@ -87,6 +89,7 @@ impl Module {
             self.line(&format!("  {number}: {word:?},"));
         }
         self.line("} as const;");
+        self.line(&format!("/** A name in {{@link {table}}}. */"));
         self.line(&format!("export type {name} = (typeof {table})[keyof typeof {table}];"));
     }
 

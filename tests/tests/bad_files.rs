@@ -55,6 +55,10 @@ const INSTEAD: &[&str] = &[
     "\"u{3..1}\"",
     "\"u{1..4294967295}\"",
     "\"u{\"",
+    "\"u{1..\"",
+    "\"u{1..2}{3..4}\"",
+    "{\"u{1..3}\": \"away\"}",
+    "[[\"u{1..3}\", \"c{1..2}\"]]",
     "\"u{}\"",
     "\"ü💥\"",
     "\"\\u0000\"",
@@ -246,6 +250,52 @@ fn what_would_eat_the_machine_is_refused_with_its_line_and_the_bound() {
             r#""watch": "W{1..400}", "users": ["u{1..400}"]"#,
             "line 4: with this one the ranges of the file stand for more than 100000 names",
         ),
+    ] {
+        let text = refused(word, other);
+        assert!(text.starts_with(wanted), "{text}");
+    }
+}
+
+#[test]
+fn what_the_format_does_not_know_is_refused_with_its_line() {
+    let seen = r#"{"watcher": "W", "user": "ana", "events": []}"#;
+    let ask = r#""t": 1, "ask": "W", "users": ["ana"], "as": "q""#;
+    for (word, other, wanted) in [
+        (seen, r#"{"empty": false, "at": 9}"#, "line 8: `empty` is false; it must be true"),
+        (seen, r#"{"snapshot": "W", "nth": 0, "user": "ana"}"#, "line 8: `nth` is 0; it must be 1"),
+        (seen, r#"{"view": "ana/s1", "at": 1, "users": {}}"#, "line 8: `view` is no expectation"),
+        (seen, r#"{"callbacks": true, "count": 0}"#, "line 8: `callbacks` is no expectation"),
+        (
+            seen,
+            r#"{"sessions": "ana", "at": 1, "live": 0, "nodes": ["N9"]}"#,
+            "line 8: there is no node \"N9\" in `nodes`; did you mean `N1`",
+        ),
+        (
+            seen,
+            r#"{"conn": "c1", "closed": "replacd"}"#,
+            "line 8: `closed` knows no \"replacd\"; did you mean `replaced`",
+        ),
+        (seen, r#"{"conn": "c1", "refused": 7}"#, "line 8: `refused` knows no close code 7"),
+        (
+            seen,
+            r#"{"answered": "c1", "at": 1, "is": "no"}"#,
+            "line 8: `is` knows no \"no\"; known here",
+        ),
+        (seen, r#"{"ask_same": ["q"]}"#, "line 8: `ask_same` compares two answers or more"),
+        (seen, r#"{"memory": [1, 2], "within": 3}"#, "line 8: `within` is a share"),
+        (seen, r#"{"memory": [1, 2]}"#, "line 8: `memory` needs `within`"),
+        (ask, r#""t": 1, "bye": "c1", "over": 2"#, "line 5: `over` spreads the steps of a range"),
+        (ask, r#""t": 1"#, "line 5: a step without a verb that is known: only `t`"),
+        (r#""as": "q""#, r#""as": "q", "repeat": 3"#, "line 5: `repeat` needs `every`"),
+        (r#""as": "q""#, r#""as": "q", "every": 3"#, "line 5: `every` needs `repeat`"),
+        (r#""t": 0"#, r#""t": 2"#, "line 5: `t` is 1, after a step at 2: steps stand in order"),
+        (
+            r#""W", "users": ["ana"]}"#,
+            r#""W", "users": ["a{1..}"]}"#,
+            "line 4: \"a{1..}\" holds a brace",
+        ),
+        (r#""beat": 10"#, r#""ttl": 1e300"#, "line 1: `ttl` is 1e300; it must be smaller"),
+        (r#""until": 30"#, r#""until": 1e18"#, "line 7: `until` is 1e18 s; a run lasts 2678400 s"),
     ] {
         let text = refused(word, other);
         assert!(text.starts_with(wanted), "{text}");

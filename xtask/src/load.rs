@@ -9,6 +9,12 @@ pub(crate) fn short() -> Result<()> {
     load("--clients 300 --seconds 10 --action-every 3 --connect-rate 100")
 }
 
+/// A crowd that watches one user is told, each of it, within the interval.
+pub(crate) fn throng() -> Result<()> {
+    cargo("build --release -p greendot-engine --bin greendot-server").run()?;
+    cargo("run --release -p greendot-load --bin greendot-throng").run()
+}
+
 /// As many as one process has descriptors for, for ten minutes.
 pub(crate) fn long() -> Result<()> {
     load("--clients 18000 --seconds 600 --action-every 60 --processes 3")

@@ -7,19 +7,18 @@
     reason = "a driver: it times its steps and waits for child processes"
 )]
 
-use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 mod bench;
-mod bindgen;
 mod demo;
 mod fuzz;
 mod load;
 mod npm;
 mod pack;
+mod packaging;
 mod paths;
 mod python;
 mod run;
@@ -85,7 +84,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    for_cargo(env::args_os().skip(1)).unwrap_or_else(|| match Cli::parse().command {
+    match Cli::parse().command {
         Command::Demo(args) => done(demo::run(&args)),
         Command::Test(args) => test::run(&args),
         Command::Pack => done(pack::run()),
@@ -93,19 +92,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => done(bench::run(&args)),
         Command::Scenario { args } => done(simulator::run("scenario", args)),
         Command::Hunt { args } => done(simulator::run("hunt", args)),
-    })
-}
-
-/// The two that cargo and the other commands call. They are none of [`Command`]: what a person mistypes is never meant
-/// to be one of these.
-fn for_cargo(mut args: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let name = args.next()?;
-    // `bindgen`: the wasm-bindgen command line, in the version that Cargo.lock names.
-    if name == "bindgen" {
-        return Some(done(bindgen::bindgen(args)));
     }
-    // `test-runner`: runs one compiled wasm test file, in Node or a browser.
-    (name == "test-runner").then(|| done(bindgen::test_runner(args)))
 }
 
 fn done(result: anyhow::Result<()>) -> ExitCode {
@@ -115,16 +102,5 @@ fn done(result: anyhow::Result<()>) -> ExitCode {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_commands_for_people_are_suggested() {
-        let refused = Cli::try_parse_from(["cargo xtask", "tset"]).err().unwrap().to_string();
-        assert!(refused.contains("'test'") && !refused.contains("runner"), "{refused}");
     }
 }

@@ -13,7 +13,7 @@ use crate::run::npm;
 use crate::stamp::Work;
 use crate::{paths, wasm};
 
-/// Builds what gets published: wasm, glue and TypeScript. Once is enough for all the steps of one command.
+/// Builds what gets published: wasm and TypeScript. Once is enough for all the steps of one command.
 pub(crate) fn build() -> Result<()> {
     static BUILT: OnceLock<()> = OnceLock::new();
     if BUILT.get().is_some() {
@@ -23,12 +23,8 @@ pub(crate) fn build() -> Result<()> {
     let dist = paths::npm().join("dist");
     let work = Work {
         name: "npm-package",
-        inputs: vec![
-            paths::npm(),
-            paths::wasm().join("client.js"),
-            paths::wasm().join("client.d.ts"),
-        ],
-        except: &["bench", "browser", "demo", "test"],
+        inputs: vec![paths::npm()],
+        except: &["bench", "browser", "demo", "packaging", "test"],
         recipe: String::new(),
         outputs: vec![
             dist.join("index.js"),
@@ -48,7 +44,7 @@ pub(crate) fn build_demo() -> Result<PathBuf> {
     let work = Work {
         name: "demo",
         inputs: vec![paths::npm(), paths::npm().join("dist")],
-        except: &["bench", "browser", "test"],
+        except: &["bench", "browser", "packaging", "test"],
         recipe: String::new(),
         outputs: vec![pages.join("index.html")],
     };

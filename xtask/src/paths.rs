@@ -20,7 +20,7 @@ pub(crate) fn npm() -> PathBuf {
     root().join("npm")
 }
 
-/// Where wasm-bindgen's output lies inside the npm package.
+/// Where the wasm module lies inside the npm package.
 pub(crate) fn wasm() -> PathBuf {
     npm().join("dist/wasm")
 }

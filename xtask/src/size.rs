@@ -1,13 +1,14 @@
 //! `cargo xtask size`: the bytes of what a page loads.
 //!
 //! A page loads the wasm module and, minified inside its own bundle, the glue and the package's JavaScript. esbuild plays
-//! the page's bundler; a framework that the page has anyway is left out.
+//! the page's bundler; a framework that the page has anyway is left out. What peers weigh is bundled the same way from the
+//! pages in `npm/bench/peers`: the smallest sensible ones that connect, are present and hear who else is.
 
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::run::npm_bin;
@@ -20,6 +21,10 @@ pub(crate) struct Args {
     #[arg(long)]
     wire: bool,
 
+    /// Leave the peers out, which are installed for it
+    #[arg(long)]
+    no_peers: bool,
+
     /// Write the figures to this file, too
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -28,6 +33,9 @@ pub(crate) struct Args {
 /// What is measured: pages that import these entries, as package.json exports them. A React page makes its client
 /// with the first.
 const PAGES: &[(&str, &[&str])] = &[("greendot", &["."]), ("greendot/react", &[".", "./react"])];
+
+/// What entries may weigh by themselves at most, in bytes of gzip.
+const GATES: &[(&str, usize)] = &[("./react", 1_024), ("./vue", 1_024), ("./svelte", 1_024)];
 
 /// One loaded thing, before and after compression.
 #[derive(Clone, Copy)]
@@ -50,11 +58,62 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let pages = measure()?;
     println!("\n{}\ngreendot/react: a React page, which imports greendot, too", table(&pages));
+    let entries = entries()?;
+    println!("\n{}", list("an entry by itself", &entries));
+    if !args.no_peers {
+        println!("\n{}", list("a peer's page", &peers()?));
+    }
     if let Some(file) = &args.json {
         let text = serde_json::to_string_pretty(&json(&pages))? + "\n";
         fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
+    for &(export, most) in GATES {
+        let (_, size) = entries
+            .iter()
+            .find(|(name, _)| name == export)
+            .with_context(|| format!("npm/package.json exports no {export}"))?;
+        let gzip = size.gzip;
+        ensure!(gzip <= most, "{export} weighs {gzip} bytes of gzip, at most {most} are allowed");
+    }
     Ok(())
+}
+
+/// Every entry of the package, without what it shares with a page that has it anyway.
+fn entries() -> Result<Vec<(String, Size)>> {
+    let package = npm::package_json()?;
+    let exports = package["exports"].as_object().context("npm/package.json exports nothing")?;
+    let scripts = exports.keys().filter(|name| resolve(&exports[*name]).is_some_and(is_script));
+    scripts.map(|name| Ok((name.clone(), Size::of(&bundled(&[name.as_str()])?)?))).collect()
+}
+
+fn is_script(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|it| it == "js")
+}
+
+/// The pages in `npm/bench/peers`.
+fn peers() -> Result<Vec<(String, Size)>> {
+    crate::run::npm("ci --prefix bench --ignore-scripts --no-progress").run()?;
+    let folder = paths::npm().join("bench/peers");
+    let mut files: Vec<_> =
+        fs::read_dir(&folder)?.map(|it| it.map(|it| it.path())).collect::<Result<_, _>>()?;
+    files.sort();
+    let named = |file: &PathBuf| {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Ok((name, Size::of(&minified(file, &[])?)?))
+    };
+    files.iter().map(named).collect()
+}
+
+fn list(head: &str, sizes: &[(String, Size)]) -> String {
+    let row = |(name, size): &(String, Size)| {
+        [name.clone(), grouped(size.raw), grouped(size.gzip), grouped(size.brotli)]
+    };
+    table::render([head, "raw", "gzip -9", "brotli 11"], &sizes.iter().map(row).collect::<Vec<_>>())
+}
+
+/// As the test command does: nothing is installed for it.
+pub(crate) fn own() -> Result<()> {
+    run(&Args { no_peers: true, ..Args::default() })
 }
 
 /// Builds the package and measures it.
@@ -76,22 +135,27 @@ fn bundled(exports: &[&str]) -> Result<Vec<u8>> {
             .with_context(|| format!("npm/package.json exports no {export:?} for browsers"))?;
         imports += &format!("export * from {};\n", json!(paths::npm().join(entry)));
     }
-    let page = folder.join(format!("page-{}.js", exports.len()));
+    let page = folder.join(format!("page{}.js", exports.join("+").replace(['.', '/'], "-")));
     fs::write(&page, imports)?;
-    let bundle = page.with_extension("min.js");
-    let mut esbuild =
+    let peers = package["peerDependencies"].as_object();
+    let own = ["*/debug.js", "*/own.js", "*/poll.js"].map(String::from);
+    // A framework that the page has, and what is loaded only by pages that ask for the log of frames or a user's own
+    // sessions, or where no socket opens.
+    let frameworks =
+        peers.into_iter().flatten().flat_map(|it| [it.0.clone(), format!("{}/*", it.0)]);
+    minified(&page, &own.into_iter().chain(frameworks).collect::<Vec<_>>())
+}
+
+/// A page's script with all that it imports but for these.
+fn minified(page: &Path, external: &[String]) -> Result<Vec<u8>> {
+    let name = page.file_stem().unwrap_or_default().to_string_lossy();
+    let bundle = paths::scratch().join("size").join(format!("{name}.min.js"));
+    let esbuild =
         npm_bin("esbuild", "--bundle --minify --format=esm --target=es2022 --log-level=warning")
-            .arg(&page)
-            .arg(format!("--outfile={}", bundle.display()))
-            // Loaded only by pages that ask for the log of frames or a user's own sessions, or where no
-            // socket opens.
-            .arg("--external:*/debug.js")
-            .arg("--external:*/own.js")
-            .arg("--external:*/poll.js");
-    for peer in package["peerDependencies"].as_object().into_iter().flatten() {
-        esbuild = esbuild.arg(format!("--external:{}", peer.0));
-    }
-    esbuild.run()?;
+            .arg(page)
+            .arg("--define:process.env.NODE_ENV=\"production\"")
+            .arg(format!("--outfile={}", bundle.display()));
+    external.iter().fold(esbuild, |it, name| it.arg(format!("--external:{name}"))).quiet().run()?;
     fs::read(&bundle).with_context(|| format!("esbuild left no {}", bundle.display()))
 }
 

@@ -7,9 +7,11 @@ use anyhow::{Result, ensure};
 
 use crate::run::{cargo, npm};
 use crate::tools::Tool::{
-    self, Browser, Clippy, Cxx, Firefox, NpmPackages, Python, Rustfmt, WasmTarget, WebDriver,
+    self, Browser, Clippy, Cxx, Firefox, NpmPackages, Python, Rustfmt, WasmTarget,
 };
-use crate::{demo, fuzz, load, npm as package, pack, python, simulator, size, smoke, tools};
+use crate::{
+    demo, fuzz, load, npm as package, pack, packaging, python, simulator, size, smoke, tools,
+};
 
 /// One thing that must hold.
 pub(crate) struct Step {
@@ -43,12 +45,16 @@ pub(crate) const STEPS: &[Step] = &[
     step("load", "clients over real sockets see the truth", &[], load::short),
     step("xtask", "tests of these commands", &[], xtask),
     step("wasm-cores", "cores build without an operating system", &[WasmTarget], wasm_cores),
-    step("wasm", "wasm tests in Chromium", &[WasmTarget, Browser, WebDriver], wasm),
+    step("wasm", "the wasm module, called as a page calls it", PACKAGE, wasm),
     step("npm", "TypeScript tests and types", PACKAGE, npm_tests),
     step("pack", "the npm tarball and its size", PACKAGE, tarball),
+    step("types", "old and new TypeScript, package linters, the reference", PEOPLE, || packaging::run(&["types"])),
+    step("packaging", "the tarball in two projects, seen in Chromium", PEOPLE, || packaging::run(&["script", "vite"])),
     step("browser", "people in Chromium", PEOPLE, || people("test:browser")),
     step("demo", "the demo starts, answers and stops", PACKAGE, smoke::run),
+    long("packaging-all", "the tarball in every bundler and framework, seen in Chromium", PEOPLE, || packaging::run(&[])),
     long("fuzz", "a minute for each fuzz target of the protocol", &[Cxx], fuzz::run),
+    long("throng", "15,000 who watch one user are told in time", &[], load::throng),
     long("load-long", "18,000 clients for ten minutes", &[], load::long),
     long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people("test:browser"))),
     long("firefox", "what pages go through, in Firefox", &[WasmTarget, NpmPackages, Browser, Firefox], || people("test:firefox")),
@@ -83,8 +89,7 @@ fn clippy() -> Result<()> {
 }
 
 fn clippy_wasm() -> Result<()> {
-    cargo("clippy -p greendot-client --all-targets --target wasm32-unknown-unknown -- -D warnings")
-        .run()?;
+    cargo("clippy -p greendot-client --target wasm32-unknown-unknown -- -D warnings").run()?;
     cargo("clippy -p greendot-wasm --target wasm32-unknown-unknown -- -D warnings").run()
 }
 
@@ -115,13 +120,8 @@ fn wasm_cores() -> Result<()> {
 }
 
 fn wasm() -> Result<()> {
-    // The driver leaves small folders behind, and nobody else will remove them.
-    let leftovers = tempfile::tempdir()?;
-    cargo("test -p greendot-client --lib --tests --target wasm32-unknown-unknown")
-        .env("TMPDIR", leftovers.path())
-        .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", tools::webdriver_json()?)
-        .env("WASM_BINDGEN_TEST_TIMEOUT", "60")
-        .run()
+    package::build()?;
+    npm("run test:wasm").run()
 }
 
 fn npm_tests() -> Result<()> {
@@ -131,7 +131,7 @@ fn npm_tests() -> Result<()> {
 
 fn tarball() -> Result<()> {
     pack::run()?;
-    size::run(&size::Args::default())
+    size::own()
 }
 
 /// Runs the demo, and people in a browser, as one of npm's scripts has it.

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Member, State};
 
 use super::output::{Dial, Message, Output, Queue};
@@ -16,6 +17,9 @@ pub struct Room(pub u32);
 pub struct RoomView {
     /// Its id.
     id: Box<str>,
+    /// Its number on this connection. None is given twice: what was said to an earlier join may still
+    /// be on its way.
+    number: u32,
     /// How often the app has joined it and not left.
     joined: u32,
     /// Who is there, in the order in which they were told of; of a large room some.
@@ -28,60 +32,66 @@ pub struct RoomView {
 
 /// The rooms of a client.
 #[derive(Debug, Default)]
-pub(super) struct Rooms(Vec<RoomView>);
+pub(super) struct Rooms {
+    views: Vec<RoomView>,
+    /// The number given last.
+    last: u32,
+}
 
 impl Rooms {
     pub(super) fn get(&self, room: Room) -> Option<&RoomView> {
-        self.0.get(room.0 as usize).filter(|it| it.joined > 0)
+        self.views.get(room.0 as usize).filter(|it| it.joined > 0)
     }
 
     pub(super) fn find(&self, id: &str) -> Option<Room> {
-        let at = self.0.iter().position(|it| it.joined > 0 && *it.id == *id)?;
+        let at = self.views.iter().position(|it| it.joined > 0 && *it.id == *id)?;
         Some(Room(at as u32))
     }
 
-    fn get_mut(&mut self, number: u32) -> Option<(Room, &mut RoomView)> {
-        let at = number.checked_sub(1)?;
-        let view = self.0.get_mut(at as usize).filter(|it| it.joined > 0)?;
-        Some((Room(at), view))
+    /// The room that this number stands for.
+    pub(super) fn numbered(&self, number: u32) -> Option<Room> {
+        let at = self.views.iter().position(|it| it.joined > 0 && it.number == number)?;
+        Some(Room(at as u32))
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.iter().all(|it| it.joined == 0)
+        self.views.iter().all(|it| it.joined == 0)
     }
 
-    /// A part of the app goes into a room; whether none was there before.
-    pub(super) fn join(&mut self, id: &str) -> (Room, bool) {
+    /// A part of the app goes into a room; with its number if none was there before.
+    pub(super) fn join(&mut self, id: &str) -> (Room, Option<u32>) {
         let found = self.find(id).map(|it| it.0 as usize);
-        let at = found.or_else(|| self.0.iter().position(|it| it.joined == 0));
+        let at = found.or_else(|| self.views.iter().position(|it| it.joined == 0));
         let at = at.unwrap_or_else(|| {
-            self.0.push(RoomView::default());
-            self.0.len() - 1
+            self.views.push(RoomView::default());
+            self.views.len() - 1
         });
-        let view = &mut self.0[at];
-        if view.joined == 0 {
-            *view = RoomView { id: id.into(), ..RoomView::default() };
+        let view = &mut self.views[at];
+        let first = view.joined == 0;
+        if first {
+            self.last += 1;
+            // All else is as it was made, or as `leave` left it.
+            view.id = id.into();
+            view.number = if on(Fault::RoomNumberReused) { at as u32 + 1 } else { self.last };
         }
         view.joined += 1;
-        (Room(at as u32), view.joined == 1)
+        (Room(at as u32), first.then_some(view.number))
     }
 
-    /// A part leaves; whether none is there any more.
-    pub(super) fn leave(&mut self, room: Room) -> bool {
-        let Some(view) = self.0.get_mut(room.0 as usize).filter(|it| it.joined > 0) else {
-            return false;
-        };
+    /// A part leaves; with the room's number if none is there any more.
+    pub(super) fn leave(&mut self, room: Room) -> Option<u32> {
+        let view = self.views.get_mut(room.0 as usize).filter(|it| it.joined > 0)?;
         view.joined -= 1;
-        if view.joined == 0 {
-            *view = RoomView::default();
-        }
-        view.joined == 0
+        (view.joined == 0).then(|| core::mem::take(view).number)
     }
 
     /// All of them, on a new connection.
-    pub(super) fn start(&self, dial: Dial, out: &mut Queue) {
-        for (at, view) in self.0.iter().enumerate().filter(|(_, it)| it.joined > 0) {
-            let frame = Message::Join { number: at as u32 + 1, room: view.id.clone() };
+    pub(super) fn start(&mut self, dial: Dial, out: &mut Queue) {
+        self.last = 0;
+        for view in self.views.iter_mut().filter(|it| it.joined > 0) {
+            self.last += 1;
+            view.number = self.last;
+            let frame = Message::Join { number: view.number, room: view.id.clone() };
             out.push(Output::Send { dial, frame });
         }
     }
@@ -96,7 +106,8 @@ impl Rooms {
         whole: Option<Option<u32>>,
         out: &mut Queue,
     ) {
-        let Some((room, view)) = self.get_mut(number) else { return };
+        let Some(room) = self.numbered(number) else { return };
+        let view = &mut self.views[room.0 as usize];
         if let Some(count) = whole {
             view.members = Vec::new();
             (view.count, view.known) = (count, true);
@@ -116,12 +127,30 @@ impl Rooms {
 
     /// It is too long ago that anything was told.
     pub(super) fn forget(&mut self, out: &mut Queue) {
-        for (at, view) in self.0.iter_mut().enumerate() {
+        for (at, view) in self.views.iter_mut().enumerate() {
             if core::mem::take(&mut view.known) {
                 view.members = Vec::new();
                 view.count = None;
                 out.push(Output::Room(Room(at as u32)));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_room_left_is_not_taken_for_the_next() {
+        let (mut rooms, mut out) = (Rooms::default(), Queue::default());
+        let (first, number) = rooms.join("r");
+        assert_eq!(rooms.leave(first), number);
+        let (second, next) = rooms.join("q");
+        let members = [Member { user: "ana", state: State::Online }];
+        rooms.told(number.unwrap(), &members, Some(None), &mut out);
+        assert!(!rooms.get(second).unwrap().known);
+        rooms.told(next.unwrap(), &members, Some(None), &mut out);
+        assert!(rooms.get(second).unwrap().known);
     }
 }

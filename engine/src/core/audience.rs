@@ -51,6 +51,8 @@ struct Pair {
     failures: u32,
     /// When it is to be looked at next.
     due: Option<Time>,
+    /// Whether it stands among those that nothing shows.
+    rests: bool,
 }
 
 /// What has come of a question or of time.
@@ -73,7 +75,7 @@ pub(crate) struct Audience {
     asked: BTreeMap<u64, Asked>,
     next: u64,
     due: BTreeSet<(Time, PairName)>,
-    /// Pairs that nothing shows, oldest first; some of them have been taken up again since.
+    /// Pairs that nothing shows, oldest first, each once; some of them have been taken up again since.
     idle: VecDeque<PairName>,
     failures: u64,
 }
@@ -293,8 +295,7 @@ impl Audience {
         names.sort_unstable();
         let mut watches = Vec::new();
         for name in names {
-            let Some(pair) = self.pairs.get_mut(&*name.0).and_then(|it| it.get_mut(&*name.1))
-            else {
+            let Some(pair) = self.pair(&name) else {
                 continue;
             };
             pair.known = None;
@@ -326,8 +327,7 @@ impl Audience {
                 break;
             }
             let Some((_, name)) = self.due.pop_first() else { break };
-            let Some(pair) = self.pairs.get_mut(&*name.0).and_then(|it| it.get_mut(&*name.1))
-            else {
+            let Some(pair) = self.pair(&name) else {
                 continue;
             };
             pair.due = None;
@@ -353,7 +353,7 @@ impl Audience {
     }
 
     fn schedule(&mut self, name: PairName, at: Time) {
-        let Some(pair) = self.pairs.get_mut(&*name.0).and_then(|it| it.get_mut(&*name.1)) else {
+        let Some(pair) = self.pair(&name) else {
             return;
         };
         if let Some(before) = pair.due.replace(at) {
@@ -364,15 +364,23 @@ impl Audience {
 
     /// Nothing shows the pair any more: it is kept while there is room.
     fn rest(&mut self, name: PairName) {
-        self.idle.push_back(name);
+        let Some(pair) = self.pair(&name) else { return };
+        if !std::mem::replace(&mut pair.rests, true) {
+            self.idle.push_back(name);
+        }
         if self.idle.len() > self.rule.kept
             && let Some(oldest) = self.idle.pop_front()
+            && let Some(pair) = self.pair(&oldest)
         {
-            let pair = self.pairs.get(&*oldest.0).and_then(|it| it.get(&*oldest.1));
-            if pair.is_some_and(|it| it.watches.is_empty() && it.reads.is_empty() && !it.asking) {
+            pair.rests = false;
+            if pair.watches.is_empty() && pair.reads.is_empty() && !pair.asking {
                 self.forget(&oldest);
             }
         }
+    }
+
+    fn pair(&mut self, name: &PairName) -> Option<&mut Pair> {
+        self.pairs.get_mut(&*name.0)?.get_mut(&*name.1)
     }
 
     fn forget(&mut self, name: &PairName) {

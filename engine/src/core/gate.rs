@@ -3,6 +3,7 @@
 //! A [`Glimpse`] can be made here only, and everything that tells of a user is built from one.
 //! So no path leads round the check (rule 13).
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Entry, Span, State, Time, Version};
 
 use super::directory::{Bar, Record, Screen};
@@ -90,7 +91,10 @@ impl Sight {
     /// With what the engine keeps of the two.
     pub(crate) fn through(self, bar: Option<&Bar>) -> Self {
         match bar {
-            Some(bar) if !self.own => Self { screen: bar.screen, behind: bar.behind, ..self },
+            Some(bar) if !self.own => {
+                let behind = if on(Fault::BlockLeavesGap) { 0 } else { bar.behind };
+                Self { screen: bar.screen, behind, ..self }
+            }
             _ => self,
         }
     }

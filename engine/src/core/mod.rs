@@ -8,7 +8,7 @@
 //!
 //! # What things cost
 //!
-//! Bytes, counted at the allocator by `tests/memory.rs` and row by row beside each table:
+//! Bytes, counted at the allocator by `tests/bytes.rs` and row by row beside each table:
 //!
 //! | what | bytes |
 //! | --- | --- |
@@ -54,6 +54,6 @@ pub use gate::{DELAY, Fineness, Glimpse, LastSeen, RECENTLY, THIS_WEEK};
 pub use name::Name;
 pub use node::{
     Answer, AudienceCounts, ConnId, Connect, Ending, Endings, FLAP, HeldSession, Lag, Mark, Node,
-    NodeCounts, NodeTotals, Output, Refusal, SelfReport, Start, Transition,
+    NodeCounts, NodeTotals, Output, Refusal, RoomAnswer, SelfReport, Start, Transition, Who,
 };
 pub use settings::{AudienceRule, CLIENTS_RETURN, Settings, SettingsError};

@@ -75,13 +75,13 @@ impl<T> Wheel<T> {
             if self.now >= tick {
                 return None;
             }
-            if self.due.capacity() > 64 {
-                // A crowd has passed: the room it took is given back.
-                self.due = Vec::new();
-            }
             self.now += 1;
             let bucket = &mut self.buckets[(self.now % BUCKETS as u64) as usize];
-            std::mem::swap(bucket, &mut self.due);
+            if !bucket.is_empty() || self.due.capacity() > 64 {
+                // The room that an earlier tick took is given back: if it went to the bucket, every
+                // bucket would come to hold some.
+                self.due = std::mem::take(bucket);
+            }
         }
     }
 }
@@ -92,6 +92,20 @@ mod tests {
     use proptest::{collection, prop_assert, prop_assert_eq, proptest};
 
     use super::*;
+
+    #[test]
+    fn room_does_not_grow_with_time() {
+        let mut wheel = Wheel::new();
+        (0..100).for_each(|it| _ = wheel.arm(1 + it % 10, it));
+        for tick in 1..3_000 {
+            while let Some((_, it)) = wheel.pop(tick) {
+                wheel.arm(tick + 30, it);
+            }
+            let room =
+                wheel.due.capacity() + wheel.buckets.iter().map(Vec::capacity).sum::<usize>();
+            assert!(room <= 300, "{room} at {tick}");
+        }
+    }
 
     /// What the owner of a wheel does next.
     #[derive(Clone, Debug)]

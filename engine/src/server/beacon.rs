@@ -11,6 +11,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::clock::timeout;
+use super::hex::digits;
 use super::presence::Shared;
 
 /// A ticket: 128 random bits, in hexadecimal.
@@ -25,10 +26,9 @@ impl Ticket {
     pub(super) fn draw() -> Result<Self, getrandom::Error> {
         let mut random = [0; LENGTH / 2];
         getrandom::fill(&mut random)?;
-        let digit = |half: u8| char::from_digit(u32::from(half), 16).map_or(b'0', |it| it as u8);
         let mut text = [0; LENGTH];
         for (two, byte) in text.chunks_exact_mut(2).zip(random) {
-            two.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+            two.copy_from_slice(&digits(byte));
         }
         Ok(Self(text))
     }

@@ -124,9 +124,11 @@ enum Leaving {
 }
 
 impl Connection<'_> {
-    async fn serve(&mut self, first: Option<Incoming>) -> Leaving {
-        if let Some(leaving) = first.and_then(|incoming| self.take(incoming)) {
-            return leaving;
+    async fn serve(&mut self, first: Vec<Incoming>) -> Leaving {
+        for incoming in first {
+            if let Some(leaving) = self.take(incoming) {
+                return leaving;
+            }
         }
         loop {
             let leaving = match std::future::poll_fn(|cx| self.poll_turn(cx)).await {

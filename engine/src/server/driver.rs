@@ -19,7 +19,7 @@ use super::clock::{self, Clock, timeout};
 use super::fanout::Fanout;
 use super::line::{self, Line};
 use super::metrics::{self, Metrics, Now};
-use super::poll::Told;
+use super::poll::{RoomsTold, Told};
 use crate::core::{ConnId, Connect, Node, Output, Transition};
 
 /// What drives one node.
@@ -63,8 +63,9 @@ struct Core {
     transitions: broadcast::Sender<Transition>,
     /// What the application is to be asked once the lock is gone.
     questions: Vec<Question>,
-    /// Polls whose answer is waited for, and the number of the next one.
+    /// Polls whose answer is waited for, those of rooms, and the number of the next one.
     polls: HashMap<u64, oneshot::Sender<Told>>,
+    room_polls: HashMap<u64, oneshot::Sender<RoomsTold>>,
     next_poll: u64,
     /// When the timer task will look at the node next.
     timer_at: Time,
@@ -120,6 +121,7 @@ impl Driver {
                 transitions,
                 questions: Vec::new(),
                 polls: HashMap::new(),
+                room_polls: HashMap::new(),
                 next_poll: 0,
                 timer_at: Time::ZERO,
                 drains: false,
@@ -200,7 +202,7 @@ impl Driver {
         into.extend(core.ready.drain(..most));
     }
 
-    /// Begins a poll under a number and waits for its answer, at most so long; none if it did not
+    /// Begins a poll of users and rooms under a number, and waits for the answers, at most so long; none if they did not
     /// come.
     ///
     /// # Errors
@@ -209,22 +211,35 @@ impl Driver {
     pub(super) async fn poll(
         &self,
         limit: Duration,
+        asks_rooms: bool,
         begin: impl FnOnce(Time, &mut Node, u64) -> Result<(), CloseCode>,
-    ) -> Result<Option<Told>, CloseCode> {
+    ) -> Result<Option<(Told, RoomsTold)>, CloseCode> {
         let (answer, answered) = oneshot::channel();
+        let (rooms, rooms_answered) = oneshot::channel();
         let (number, _) = self.operate(|now, core| {
             core.next_poll += 1;
             let number = core.next_poll;
             begin(now, &mut core.node, number)?;
             core.polls.insert(number, answer);
+            if asks_rooms {
+                core.room_polls.insert(number, rooms);
+            }
             Ok(number)
         });
         let number = number?;
-        let answer = timeout(limit, answered).await;
-        if answer.is_none() {
-            self.lock().polls.remove(&number);
+        let both = async {
+            // Where none are asked about, the sender is gone by now.
+            let rooms =
+                rooms_answered.await.ok().or_else(|| (!asks_rooms).then(RoomsTold::default));
+            Some((answered.await.ok()?, rooms?))
+        };
+        let answers = timeout(limit, both).await;
+        if answers.is_none() {
+            let mut core = self.lock();
+            core.polls.remove(&number);
+            core.room_polls.remove(&number);
         }
-        Ok(answer.and_then(Result::ok))
+        Ok(answers.flatten())
     }
 
     /// Says `closing` in the name of the connection that was given this ticket, once.
@@ -396,6 +411,11 @@ impl Core {
                         let _ = answer.send(Told { at: self.now, full, mark, users });
                     }
                 }
+                Output::Rooms { ask, rooms } => {
+                    if let Some(answer) = self.room_polls.remove(&ask) {
+                        let _ = answer.send(RoomsTold { at: self.now, rooms });
+                    }
+                }
                 // This node works alone: no store is asked, and nobody lists.
                 Output::Store { .. } | Output::List { .. } => {}
             }
@@ -461,6 +481,7 @@ fn deliver(line: &Line, output: Output) {
         | Output::Transition(_)
         | Output::Store { .. }
         | Output::Answer { .. }
+        | Output::Rooms { .. }
         | Output::List { .. }
         | Output::Audience { .. }
         | Output::MayJoin { .. } => {}

@@ -21,8 +21,11 @@ use crate::core::{Connect, SelfReport};
 pub(super) struct Admitted {
     pub(super) seat: Seat,
     /// What had arrived already when the token's check was over.
-    pub(super) first: Option<Incoming>,
+    pub(super) first: Vec<Incoming>,
 }
+
+/// A client that waits for its welcome has little to say: more than this is read later.
+const AT_ONCE: usize = 8;
 
 /// Why a connection got no seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,14 +61,21 @@ pub(super) async fn admit(
         .await
         .map_err(|it| Turned::Away(it.code()))?;
     // A client that left meanwhile was never there.
-    let first = std::future::poll_fn(|cx| {
-        Poll::Ready(match socket.poll_read(cx) {
-            Poll::Ready(incoming) => Some(incoming),
-            Poll::Pending => None,
-        })
+    let mut first = Vec::new();
+    std::future::poll_fn(|cx| {
+        while first.len() < AT_ONCE
+            && let Poll::Ready(incoming) = socket.poll_read(cx)
+        {
+            let is_last = !matches!(incoming, Incoming::Frame(_) | Incoming::SignOfLife);
+            first.push(incoming);
+            if is_last {
+                break;
+            }
+        }
+        Poll::Ready(())
     })
     .await;
-    if first == Some(Incoming::Gone) {
+    if first.contains(&Incoming::Gone) {
         return Err(Turned::Gone);
     }
     let seat =

@@ -34,6 +34,7 @@ mod encoding;
 mod fanout;
 mod handshake;
 mod hello;
+mod hex;
 #[cfg(any(feature = "jwt", feature = "callback"))]
 mod http;
 #[cfg(feature = "jwt")]

@@ -11,22 +11,28 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use greendot_protocol::limits::{POLL_BYTES, SESSION_BYTES, USER_BYTES, WATCHES};
-use greendot_protocol::{CloseCode, Poll, Polled, PolledUser, Span, State as Looks, Time, json};
+use greendot_protocol::limits::{
+    POLL_BYTES, ROOM_BYTES, ROOMS, SESSION_BYTES, USER_BYTES, WATCHES,
+};
+use greendot_protocol::{
+    CloseCode, Member, Poll, Polled, PolledRoom, PolledUser, Span, State as Looks, Time, json,
+};
 
 use super::auth::Token;
 use super::check::check;
 use super::clock::timeout;
-use super::limits::Bucket;
+use super::hex;
+use super::limits::{Bucket, Limits};
 use super::origin::forbidden;
 use super::presence::Shared;
-use crate::core::{Answer, Connect, Mark, SelfReport};
+use crate::core::{Answer, Connect, Mark, RoomAnswer, SelfReport};
 
 /// How soon the next poll is expected from a client that does not say.
 const INTERVAL: Span = Span::from_secs(30);
 
-/// So many users weigh as much as one more poll.
+/// So many users weigh as much as one more poll, and a room as so many users.
 const USERS_A_POLL: usize = 100;
+const USERS_A_ROOM: usize = 10;
 
 /// What a poll told, as the core gave it.
 #[derive(Debug)]
@@ -38,24 +44,52 @@ pub(super) struct Told {
     pub(super) users: Vec<Answer>,
 }
 
+/// Who is in the rooms of a poll, as the core gave it.
+#[derive(Debug, Default)]
+pub(super) struct RoomsTold {
+    /// When all was known that it took.
+    pub(super) at: Time,
+    pub(super) rooms: Vec<RoomAnswer>,
+}
+
 /// How fast each user polls. Those whose bucket is full again are forgotten.
 #[derive(Debug, Default)]
-pub(super) struct Pollers(Mutex<HashMap<String, Bucket>>);
+pub(super) struct Pollers(Mutex<Counted>);
 
-/// Users whose polls are counted at a time, before those at rest are forgotten.
+#[derive(Debug)]
+struct Counted {
+    buckets: HashMap<String, Bucket>,
+    /// How many there may be before those at rest are looked for.
+    most: usize,
+}
+
+/// Users whose polls are counted, before those at rest are looked for.
 const COUNTED: usize = 10_000;
 
-impl Pollers {
-    /// Pays for a poll of so many users.
-    fn take(&self, shared: &Shared, user: &str, users: usize) -> bool {
-        let now = shared.clock.now();
-        let (rate, burst) = (shared.limits.polls_per_second, shared.limits.poll_burst);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= COUNTED && !all.contains_key(user) {
-            all.retain(|_, it| !it.is_full(now));
+impl Default for Counted {
+    fn default() -> Self {
+        Self { buckets: HashMap::new(), most: COUNTED }
+    }
+}
+
+impl Counted {
+    fn bucket(&mut self, now: Time, limits: &Limits, user: &str) -> &mut Bucket {
+        if self.buckets.len() >= self.most && !self.buckets.contains_key(user) {
+            self.buckets.retain(|_, it| !it.is_full(now));
+            // As many may come as there are before all are gone through again: so each costs a few looks, however many they are.
+            self.most = COUNTED.max(2 * self.buckets.len());
         }
-        let bucket = all.entry(user.into()).or_insert_with(|| Bucket::full(now, rate, burst));
-        bucket.take_weight(now, 1 + (users / USERS_A_POLL) as u64)
+        let (rate, burst) = (limits.polls_per_second, limits.poll_burst);
+        self.buckets.entry(user.into()).or_insert_with(|| Bucket::full(now, rate, burst))
+    }
+}
+
+impl Pollers {
+    /// Pays for a poll of this weight.
+    fn take(&self, shared: &Shared, user: &str, weight: u64) -> bool {
+        let now = shared.clock.now();
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counted.bucket(now, &shared.limits, user).take_weight(now, weight)
     }
 }
 
@@ -124,13 +158,13 @@ async fn answer(shared: &Arc<Shared>, request: Request) -> Result<Vec<u8>, Refus
     if user.is_empty() || user.len() > USER_BYTES {
         return Err(Refused::of(CloseCode::BadToken));
     }
-    if !shared.pollers.take(shared, user, poll.users.len()) {
+    if !shared.pollers.take(shared, user, weight(&poll)) {
         return Err(Refused::of(CloseCode::TooFast));
     }
-    let since = from_hex(poll.mark).as_deref().and_then(Mark::from_bytes);
+    let since = hex::read(poll.mark).as_deref().and_then(Mark::from_bytes);
     let told = shared
         .driver
-        .poll(shared.limits.auth_timeout, |now, node, ask| {
+        .poll(shared.limits.auth_timeout, poll.rooms.is_some(), |now, node, ask| {
             if node.is_revoked(user) {
                 return Err(CloseCode::Revoked);
             }
@@ -139,15 +173,23 @@ async fn answer(shared: &Arc<Shared>, request: Request) -> Result<Vec<u8>, Refus
                     .map_err(|it| it.code)?;
             }
             node.ask(now, ask, user, &poll.users, since);
+            if let Some(rooms) = &poll.rooms {
+                node.ask_rooms(now, ask, user, poll.session, rooms);
+            }
             Ok(())
         })
         .await
         .map_err(Refused::of)?;
-    let told = told.ok_or_else(|| Refused::of(CloseCode::CheckFailed))?;
-    let body = encode(&told);
+    let (told, rooms) = told.ok_or_else(|| Refused::of(CloseCode::CheckFailed))?;
+    let body = encode(&told, &rooms);
     // Later than all that it took to find the answer, as on a connection.
-    shared.clock.reach(told.at + shared.driver.tick()).await;
+    shared.clock.reach(told.at.max(rooms.at) + shared.driver.tick()).await;
     Ok(body)
+}
+
+fn weight(poll: &Poll<'_>) -> u64 {
+    let rooms = poll.rooms.as_ref().map_or(0, Vec::len);
+    1 + ((poll.users.len() + rooms * USERS_A_ROOM) / USERS_A_POLL) as u64
 }
 
 async fn read(shared: &Shared, body: Body) -> Result<Bytes, Refused> {
@@ -186,6 +228,26 @@ fn examine(poll: &Poll<'_>) -> Result<(), Refused> {
             format!("the session's id has {} bytes; at most {SESSION_BYTES}", poll.session.len()),
         ));
     }
+    let Some(rooms) = &poll.rooms else { return Ok(()) };
+    if rooms.len() > ROOMS || (poll.session.is_empty() && !rooms.is_empty()) {
+        return Err(Refused::because(
+            "bad_request",
+            format!(
+                "it is in {} rooms: at most {ROOMS}, and it takes a session to be in any",
+                rooms.len()
+            ),
+        ));
+    }
+    let wrong = |it: &&&str| it.is_empty() || it.len() > ROOM_BYTES;
+    if let Some((at, room)) = rooms.iter().enumerate().find(|(_, it)| wrong(it)) {
+        return Err(Refused::because(
+            "bad_room",
+            format!(
+                "the room at place {at} has an id of {} bytes; 1 to {ROOM_BYTES} are allowed",
+                room.len()
+            ),
+        ));
+    }
     Ok(())
 }
 
@@ -206,7 +268,7 @@ fn connect<'a>(user: &'a str, poll: &Poll<'a>) -> Connect<'a> {
     Connect { user, session: poll.session, passive: false, report, token_until: None, device: "" }
 }
 
-fn encode(told: &Told) -> Vec<u8> {
+fn encode(told: &Told, rooms: &RoomsTold) -> Vec<u8> {
     // In a full answer, who is offline and was never seen is left out, as in a snapshot.
     let says = |it: &&Answer| !told.full || it.state != Looks::Offline || it.seen_ago.is_some();
     let users = told.users.iter().filter(says).map(|it| PolledUser {
@@ -216,10 +278,22 @@ fn encode(told: &Told) -> Vec<u8> {
         coarse: it.coarse,
         note: &it.note,
     });
-    let mark = to_hex(&told.mark.to_bytes());
+    let mark = hex::write(&told.mark.to_bytes());
+    let rooms = rooms.rooms.iter().map(|it| PolledRoom {
+        room: &it.room,
+        refused: it.who.is_none(),
+        count: it.who.as_ref().and_then(|it| it.count),
+        members: it.who.iter().flat_map(|it| &it.members).map(member).collect(),
+    });
+    let users = users.collect();
+    let polled = Polled { full: told.full, mark: &mark, users, rooms: rooms.collect() };
     let mut out = Vec::new();
-    json::encode_polled(&Polled { full: told.full, mark: &mark, users: users.collect() }, &mut out);
+    json::encode_polled(&polled, &mut out);
     out
+}
+
+fn member((user, state): &(Arc<str>, Looks)) -> Member<'_> {
+    Member { user, state: *state }
 }
 
 /// Why a poll is not answered.
@@ -283,19 +357,29 @@ fn json_response(status: StatusCode, body: Vec<u8>) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-fn to_hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    bytes.iter().flat_map(|it| [digit(it >> 4), digit(it & 15)]).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// None if it is no text that [`to_hex`] wrote: then the mark is as good as none.
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) {
-        return None;
+    #[test]
+    fn who_polls_is_counted_while_it_is_not_at_rest_and_at_a_few_looks_each() {
+        let limits = Limits { polls_per_second: 1, poll_burst: 20, ..Limits::default() };
+        let mut counted = Counted::default();
+        for user in 0..100_000u64 {
+            // A thousand users a second, each at rest a second later.
+            let now = Time::from_millis(user);
+            assert!(counted.bucket(now, &limits, &user.to_string()).take_weight(now, 1));
+            assert!(counted.buckets.len() <= COUNTED);
+        }
+        // None of a hundred thousand is at rest: they are gone through a few times in all.
+        let mut counted = Counted::default();
+        let now = Time::from_millis(0);
+        let mut turns = 0;
+        for user in 0..100_000u64 {
+            let most = counted.most;
+            assert!(counted.bucket(now, &limits, &user.to_string()).take_weight(now, 1));
+            turns += usize::from(counted.most != most);
+        }
+        assert_eq!((turns, counted.buckets.len()), (4, 100_000));
     }
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    text.as_bytes()
-        .chunks_exact(2)
-        .map(|it| Some((digit(it[0])? << 4 | digit(it[1])?) as u8))
-        .collect()
 }

@@ -13,8 +13,8 @@ use greendot_protocol::{Epoch, Span, Time};
 use self::past::Past;
 use super::Store;
 use super::messages::{
-    BarReport, Claim, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report, Request,
-    ScreenReport, SessionName, Silent,
+    BarReport, Claim, Departed, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report,
+    Request, ScreenReport, SessionName,
 };
 use crate::core::Settings;
 use crate::core::directory::{Change, Directory, Joining, SessionId, UserId};
@@ -25,6 +25,9 @@ const UNREACHED: Span = Span::from_millis(2_500);
 
 /// A node's beat that comes within so long of the one before: none was lost between them.
 const ON_TIME: Span = Span::from_millis(1_500);
+
+/// A node renews its lease so often: what it covers may have been heard up to so long after the last renewal.
+const RENEWED_EVERY: Span = Span::from_millis(1_000);
 
 /// A room that is too large to name all is told of once in each of these, counted by the clock: were it counted from the last
 /// time, one who comes and goes unseen would show in when others are told of.
@@ -216,7 +219,11 @@ impl MemoryStore {
         }
         // The extra wait is for nodes that cannot see to it themselves any more (rule 2).
         let ends = self.settings.ttl + self.settings.expiry_grace;
-        if seat.covered { self.renewed(seat) + ends - self.covers() } else { seat.heard + ends }
+        if seat.covered {
+            self.renewed(seat) + RENEWED_EVERY + ends - self.settings.beat
+        } else {
+            seat.heard + ends
+        }
     }
 
     fn renewed(&self, seat: &Seat) -> Time {
@@ -330,15 +337,6 @@ impl MemoryStore {
         (row.claim == Claim { node, seat }).then_some(session)
     }
 
-    /// The session, if its end under this claim is the end of what is held: a node's own earlier
-    /// connects of it were over before, even if this one was lost on the way here.
-    fn ended_by(&self, node: NodeId, end: &Silent) -> Option<SessionId> {
-        let user = self.directory.find(&end.name.user)?;
-        let session = self.directory.session(user, &end.name.session)?;
-        let claim = self.seats.get(&session)?.claim;
-        (claim.node == node && claim.seat <= end.seat).then_some(session)
-    }
-
     fn index(&mut self, session: SessionId) {
         let Some(&seat) = self.seats.get(&session) else { return };
         if seat.covered && seat.lingers_until.is_none() {
@@ -405,6 +403,11 @@ impl MemoryStore {
         };
         if later {
             return HeldBy::Another;
+        }
+        let ends = self.settings.ttl + self.settings.expiry_grace;
+        // While the store is warming up it cannot know: it may have lost the session, and then nobody has ended it.
+        if before.is_none() && register.heard_ago >= ends && self.warm_until.is_none() {
+            return HeldBy::Over;
         }
         if present.is_none()
             && user.is_some_and(|it| self.directory.views(it).len() >= SESSIONS_OF_A_USER)
@@ -516,6 +519,35 @@ impl MemoryStore {
         self.wrote(now, &name);
         let change = self.directory.end(session, heard);
         self.publish(now, user, change, turned);
+    }
+
+    /// A session has ended at a node. What is held of an earlier connect ends with it (rule 4).
+    fn depart(&mut self, now: Time, node: NodeId, it: &Departed, turned: &mut Vec<Report>) {
+        let name = &it.name;
+        let (heard, connected) = (now - it.heard_ago, now - it.connected_ago);
+        let claim = Claim { node, seat: it.seat };
+        let user = self.directory.find(&name.user);
+        let session = user.and_then(|it| self.directory.session(it, &name.session));
+        match session.and_then(|session| Some((session, *self.seats.get(&session)?))) {
+            Some((session, seat)) if !seat.is_later_than(claim, connected, it.connected_ago) => {
+                if seat.claim.node != node && !on(Fault::ReplacedUntold) {
+                    self.tell(seat.claim.node, Notice::Replaced { seat: seat.claim.seat });
+                }
+                self.end(now, session, heard, turned);
+            }
+            Some(_) => {}
+            None if self.past.has_ended_since(name, connected) => {}
+            None => self.past.ended(now, name.clone(), connected),
+        }
+        // It was there, whatever was known of it here.
+        if !it.passive {
+            let (user, later) = self.directory.hear(&name.user, heard);
+            if later && !self.directory.record(user).public.is_present() {
+                // No change that anybody is told of: it counts from the next look on.
+                self.wrote(now, &name.user);
+                self.spread(now, user);
+            }
+        }
     }
 
     /// `ago`: none for a block of before this epoch.
@@ -634,11 +666,7 @@ impl Store for MemoryStore {
                     }
                 }
             }
-            Request::End(it) => {
-                if let Some(session) = self.ended_by(node, it) {
-                    self.end(now, session, now - it.heard_ago, &mut turned);
-                }
-            }
+            Request::End(it) => self.depart(now, node, it, &mut turned),
             Request::SetMode { user, mode, ago } => {
                 if self.past.is_latest(now, user, node, *ago, |it| &mut it.mode) {
                     self.wrote(now, user);
@@ -682,6 +710,7 @@ impl Store for MemoryStore {
                     self.tell(node, Notice::AudienceChanged { user, viewer });
                 }
             }
+            Request::HearNothing => self.forget_interest(node),
             Request::Look { viewers } => {
                 for viewer in viewers {
                     self.lookers.entry(Arc::clone(viewer)).or_default().insert(node);

@@ -67,6 +67,24 @@ pub struct Silent {
     pub heard_ago: Span,
 }
 
+/// A session that has ended at the node that held it. The store may have heard of it as of an earlier connect, or
+/// never: what it does not hold was there all the same, and last seen says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Departed {
+    /// The session.
+    pub name: SessionName,
+    /// The node's number for the connect.
+    pub seat: u64,
+    /// How long ago it connected.
+    pub connected_ago: Span,
+    /// How long ago it was last heard.
+    pub heard_ago: Span,
+    /// Whether it was passive.
+    pub passive: bool,
+    /// Whether it said goodbye.
+    pub bye: bool,
+}
+
 /// What a node asks of the store.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
@@ -96,8 +114,8 @@ pub enum Request {
         /// Idle or active.
         idle: bool,
     },
-    /// A session ends, and with it what its node held of it before this connect.
-    End(Silent),
+    /// A session ends, and with it what was held of its earlier connects.
+    End(Departed),
     /// The user's own choice.
     SetMode {
         /// The user.
@@ -125,6 +143,9 @@ pub enum Request {
         /// How long ago that was said, if it could not be told at once: what was said later counts.
         ago: Span,
     },
+    /// Tell this node of nobody and nothing any more: what it wants to hear of it asks for anew. What it let go of while
+    /// the store was out of reach is forgotten with that.
+    HearNothing,
     /// Tell this node of these users from now on; answered with how they stand.
     Subscribe {
         /// The users.
@@ -341,6 +362,8 @@ pub enum HeldBy {
     },
     /// A later connect holds it.
     Another,
+    /// It is over: its lease ran out while its node could not reach the store, and the store has ended it.
+    Over,
     /// It may not be held: the account is revoked.
     Revoked,
     /// It may not be held: the user has too many sessions.

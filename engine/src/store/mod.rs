@@ -14,8 +14,8 @@ mod messages;
 
 pub use memory::{Counts as MemoryCounts, Journal, MemoryStore};
 pub use messages::{
-    BarReport, Claim, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report, Request,
-    ScreenReport, SessionName, Silent,
+    BarReport, Claim, Departed, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report,
+    Request, ScreenReport, SessionName, Silent,
 };
 
 use greendot_protocol::Time;

@@ -23,6 +23,9 @@ fn one_watch_more_than_the_limit_is_an_error_and_a_freed_number_makes_room() {
     // A number in use may move, and one that is free again may be used.
     rig.watch(ana, 3, &[(5, "another")]);
     assert_eq!(rig.hear(ana), [Heard::Snapshot(3, vec![])]);
+    // Nor is a user that is watched already one more under another number.
+    rig.watch(ana, 3, &[(7000, "another")]);
+    assert_eq!(rig.hear(ana), [Heard::Snapshot(3, vec![])]);
     rig.frame(ana, &ClientFrame::Unwatch { numbers: vec![6] });
     rig.watch(ana, 4, &[(5000, "one more")]);
     assert_eq!(rig.hear(ana), [Heard::Snapshot(4, vec![])]);

@@ -141,6 +141,24 @@ impl Cluster {
         self.settle();
     }
 
+    /// A poll in the name of a session: it is in these rooms, and is told who is there.
+    pub(crate) fn poll_rooms(&mut self, node: usize, name: &str, user: &str, rooms: &[&str]) {
+        self.asks += 1;
+        self.names.insert(self.asks, name.to_owned());
+        let connect = Connect {
+            user,
+            session: "poll",
+            passive: false,
+            report: SelfReport::default(),
+            token_until: None,
+            device: "",
+        };
+        let interval = Span::from_secs(20);
+        self.nodes[node].handle_poll(self.now, &connect, interval).expect("may poll");
+        self.nodes[node].ask_rooms(self.now, self.asks, user, "poll", rooms);
+        self.settle();
+    }
+
     pub(crate) fn list(&mut self, node: usize, name: &str, viewer: &str) {
         self.asks += 1;
         self.names.insert(self.asks, name.to_owned());
@@ -228,6 +246,10 @@ impl Cluster {
                 let told = format!("{full} {users:?}");
                 self.marks.insert(name.clone(), mark);
                 self.transcript.push((self.millis(), name, told.into_bytes()));
+            }
+            Output::Rooms { ask, rooms } => {
+                let Some(name) = self.names.remove(&ask) else { return };
+                self.transcript.push((self.millis(), name, format!("{rooms:?}").into()));
             }
             Output::List { ask, users, more } => {
                 let Some(name) = self.names.remove(&ask) else { return };

@@ -12,6 +12,12 @@ const MANY: usize = 200_000;
 /// A star and so many who watch it, each told of all there was so far.
 fn crowd(rig: &mut Rig, many: usize) -> (ConnId, Vec<ConnId>) {
     let star = rig.connect("star", "1");
+    let fans = fans(rig, many);
+    rig.hear(star);
+    (star, fans)
+}
+
+fn fans(rig: &mut Rig, many: usize) -> Vec<ConnId> {
     let fans: Vec<ConnId> = (0..many)
         .map(|fan| {
             let conn = rig.connect(&format!("f{fan}"), "1");
@@ -22,8 +28,7 @@ fn crowd(rig: &mut Rig, many: usize) -> (ConnId, Vec<ConnId>) {
     for &fan in &fans {
         rig.hear(fan);
     }
-    rig.hear(star);
-    (star, fans)
+    fans
 }
 
 #[test]
@@ -122,17 +127,7 @@ fn nobody_hears_of_one_user_more_than_once_an_interval() {
 fn from_afar_one_is_there_for_an_hour_after_it_went() {
     let afar = Settings { crowd_limit: 3, afar_limit: Some(5), ..settings() };
     let mut rig = Rig::with(afar, Start::Fresh);
-    let star = rig.connect("star", "1");
-    let fans: Vec<ConnId> = (0..6)
-        .map(|fan| {
-            let conn = rig.connect(&format!("f{fan}"), "1");
-            rig.watch(conn, 1, &[(1, "star")]);
-            conn
-        })
-        .collect();
-    for &fan in &fans {
-        rig.hear(fan);
-    }
+    let (star, fans) = crowd(&mut rig, 6);
     let live_on = |rig: &mut Rig, to: u64| {
         let mut heard = Vec::new();
         while rig.now.as_millis() < to * 1000 {

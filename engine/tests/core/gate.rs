@@ -63,6 +63,12 @@ fn members_are_made_of_what_the_gate_let_through() {
 #[test]
 fn answers_are_made_of_glimpses_alone() {
     assert_eq!(where_is("Answer::new("), ["node/reads.rs"]);
+    // What polls are told of rooms is made of answers.
+    let polls = sources().into_iter().find(|it| it.0.ends_with("node/room_polls.rs"));
+    let polls = polls.expect("rooms over polls").1;
+    for forbidden in [".public", ".own.", "record.seen", "Record", "Glimpse"] {
+        assert!(!polls.contains(forbidden), "node/room_polls.rs looks at {forbidden} itself");
+    }
     let reads = sources().into_iter().find(|it| it.0.ends_with("node/reads.rs")).expect("reads").1;
     for forbidden in [".public", ".own.", "record.seen", ".note"] {
         let allowed = forbidden == ".note" && reads.matches(".note").count() == 1;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use greendot_engine::core::{
-    Answer, ConnId, Connect, Ending, Fineness, Mark, Node, Output, Refusal, SelfReport, Settings,
-    Start, Transition,
+    Answer, ConnId, Connect, Ending, Fineness, Mark, Node, Output, Refusal, RoomAnswer, SelfReport,
+    Settings, Start, Transition,
 };
 use greendot_engine::protocol::{
     Beat, ClientFrame, Entry, Epoch, ErrorCode, Member, Mode, OwnSession, ServerFrame, Span, State,
@@ -41,6 +41,7 @@ pub(crate) struct Rig {
     pub(crate) questions: Vec<(u64, Vec<Pair>)>,
     pub(crate) joins: Vec<(u64, Arc<str>, Arc<str>)>,
     pub(crate) answers: Vec<(bool, Mark, Vec<Answer>)>,
+    pub(crate) rooms: Vec<RoomAnswer>,
 }
 
 /// What a connection was sent, owned.
@@ -85,6 +86,7 @@ impl Rig {
             questions: Vec::new(),
             joins: Vec::new(),
             answers: Vec::new(),
+            rooms: Vec::new(),
         }
     }
 
@@ -152,6 +154,7 @@ impl Rig {
                 Output::Audience { number, pairs } => self.questions.push((number, pairs)),
                 Output::MayJoin { ask, user, room } => self.joins.push((ask, user, room)),
                 Output::Answer { full, mark, users, .. } => self.answers.push((full, mark, users)),
+                Output::Rooms { rooms, .. } => self.rooms = rooms,
                 other => panic!("{other:?} is new here"),
             }
         }

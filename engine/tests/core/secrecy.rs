@@ -187,7 +187,7 @@ impl Trial {
         // is shown as never seen there, which is no secret of where the user is.
         let remembered =
             self.since == Since::Ever || matches!(self.hiding, Hiding::Invisible | Hiding::Blocked);
-        match dice.roll(8) {
+        match dice.roll(9) {
             0 if remembered => world.ask(node, &name, "eve", &["sue", "bo", "nobody"]),
             1 if remembered => {
                 world.hang_up(*eve);
@@ -206,6 +206,8 @@ impl Trial {
                 world.say(*eve, &ClientFrame::Join { number: 1, room: "page" });
             }
             6 => world.watch(*eve, *turns + 40, &[(9, "bo")]),
+            // In the crowd's trials as many look at each other as make a crowd, and one more would show.
+            7 if !self.crowd => world.poll_rooms(node, "rooms", "eve", &["page", "empty"]),
             _ => world.say(*eve, &ClientFrame::Beat(Default::default())),
         }
     }

@@ -43,15 +43,57 @@ fn the_same_number_twice_in_one_watch_stands_for_the_last_user() {
 }
 
 #[test]
-fn a_user_under_two_numbers_is_told_under_both() {
+fn a_later_watch_of_a_user_takes_the_place_of_an_earlier_one() {
     let mut rig = Rig::new();
     let ana = rig.connect("ana", "1");
     let bo = rig.connect("bo", "1");
-    rig.watch(ana, 1, &[(1, "bo"), (2, "bo")]);
+    rig.watch(ana, 1, &[(1, "bo")]);
+    rig.hear(ana);
+    rig.watch(ana, 2, &[(2, "bo"), (3, "cy"), (4, "bo")]);
+    assert_eq!(rig.hear(ana), [Heard::Snapshot(2, vec![(4, State::Online, 1)])]);
+    // However often it asks, a change is told to it once.
+    for number in 5..1_000 {
+        rig.watch(ana, number, &[(number, "bo")]);
+        rig.hear(ana);
+    }
+    rig.frame(bo, &ClientFrame::Idle);
+    assert_eq!(rig.hear(ana), [Heard::Events(vec![(999, State::Away, 2)])]);
+    assert_eq!(rig.node.counts().watches, 2);
+    // The numbers before stand for nobody.
+    rig.frame(ana, &ClientFrame::Unwatch { numbers: vec![1, 2, 4, 998] });
+    rig.frame(bo, &ClientFrame::Active);
+    assert_eq!(rig.hear(ana), [Heard::Events(vec![(999, State::Online, 3)])]);
+    rig.frame(ana, &ClientFrame::Unwatch { numbers: vec![999] });
+    rig.frame(bo, &ClientFrame::Idle);
+    assert_eq!(rig.hear(ana), []);
+    assert_eq!(rig.node.counts().watches, 1);
+}
+
+#[test]
+fn a_user_watched_again_before_the_answer_is_told_under_the_last_number() {
+    let mut rig = Rig::new();
+    let ana = rig.connect("ana", "1");
+    let bo = rig.connect("bo", "1");
+    rig.hear(ana);
+    rig.watch(ana, 1, &[(1, "bo")]);
+    rig.watch(ana, 2, &[(2, "bo")]);
+    rig.frame(bo, &ClientFrame::Idle);
+    let rows = vec![(2, State::Away, 2)];
+    assert_eq!(rig.hear(ana), [Heard::Snapshot(1, vec![]), Heard::Snapshot(2, rows)]);
+}
+
+#[test]
+fn a_number_taken_for_another_user_frees_the_one_before() {
+    let mut rig = Rig::new();
+    let ana = rig.connect("ana", "1");
+    let bo = rig.connect("bo", "1");
+    rig.watch(ana, 1, &[(1, "bo")]);
+    rig.watch(ana, 2, &[(1, "cy")]);
+    rig.watch(ana, 3, &[(2, "bo")]);
     rig.hear(ana);
     rig.frame(bo, &ClientFrame::Idle);
-    let rows = vec![(1, State::Away, 2), (2, State::Away, 2)];
-    assert_eq!(rig.hear(ana), [Heard::Events(rows)]);
+    assert_eq!(rig.hear(ana), [Heard::Events(vec![(2, State::Away, 2)])]);
+    assert_eq!(rig.node.counts().watches, 2);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use greendot_engine::protocol::{ClientFrame, State};
-use greendot_engine::server::{Contacts, Limits};
+use greendot_engine::server::{Contacts, Limits, RoomMembers};
 use serde_json::{Value, json};
 
 use crate::common::{Server, builder, exchange, until};
@@ -158,6 +158,38 @@ async fn a_poll_in_a_sessions_name_keeps_it_for_two_intervals() {
     assert_ne!(server.presence.state("ana").state, State::Offline);
     until(|| server.presence.state("ana").state == State::Offline).await;
     assert!(server.presence.state("ana").last_seen < Some(Duration::from_secs(5)));
+}
+
+#[tokio::test]
+async fn a_poll_tells_who_is_in_its_rooms() {
+    let rooms = RoomMembers::default();
+    for user in ["ana", "bo"] {
+        rooms.add("page", user);
+    }
+    let server = Server::start(builder().audience(rooms)).await;
+    let mut bo = server.connect("bo", "1").await;
+    bo.send(&ClientFrame::Join { number: 1, room: "page" }).await;
+    bo.hear().await;
+    let body = json!({ "users": [], "session": "s1", "rooms": ["page", "vault"] });
+    let answer = poll(&server, "ana", &body).await;
+    let online = |user: &str| json!({ "user": user, "state": "online" });
+    let page = json!({ "room": "page", "members": [online("ana"), online("bo")] });
+    let vault = json!({ "room": "vault", "refused": true, "members": [] });
+    assert_eq!(answer.body["rooms"], json!([page, vault]));
+    // Who says nothing of rooms stays where it is, and is told nothing.
+    let silent = json!({ "users": [], "session": "s1" });
+    assert_eq!(poll(&server, "ana", &silent).await.body["rooms"], Value::Null);
+    assert_eq!(poll(&server, "ana", &body).await.body["rooms"], json!([page, vault]));
+    for (body, error, says) in [
+        (json!({ "users": ["bo"], "rooms": ["page"] }), "bad_request", "takes a session"),
+        (json!({ "users": [], "session": "s", "rooms": vec!["r"; 33] }), "bad_request", "33 rooms"),
+        (json!({ "users": [], "session": "s", "rooms": ["r", ""] }), "bad_room", "place 1"),
+        (json!({ "users": [], "session": "s", "rooms": ["r".repeat(129)] }), "bad_room", "129"),
+    ] {
+        let refused = poll(&server, "ana", &body).await;
+        assert_eq!(refused.error(), (400, error), "{refused:?}");
+        assert!(refused.body["text"].as_str().unwrap().contains(says), "{refused:?}");
+    }
 }
 
 #[tokio::test]

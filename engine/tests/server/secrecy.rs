@@ -18,8 +18,11 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::common::{Client, Server, builder, quick};
 
-/// Rounds of each test; in each of them every kind has its turn.
-const ROUNDS: usize = 300;
+/// Rounds of each test; in each of them every kind has its turn. More make a stronger onlooker:
+/// `GREENDOT_ROUNDS=5000 cargo test -p greendot-engine --release --test server secrecy`.
+fn rounds() -> usize {
+    std::env::var("GREENDOT_ROUNDS").map_or(150, |it| it.parse().expect("a number of rounds"))
+}
 
 /// How far apart two kinds' ranks may be, in standard deviations. Chance goes beyond it once in
 /// 500 million times.
@@ -73,7 +76,7 @@ fn ranks_tell_what_is_later_and_only_that() {
             let rare = if dice.roll(20) == 0 { 40_000 } else { 0 };
             Duration::from_micros(100 + late + dice.roll(200) as u64 + rare)
         };
-        (0..ROUNDS).map(&mut time).collect()
+        (0..300).map(&mut time).collect()
     };
     let (one, same, later) = (times(0), times(0), times(80));
     assert!(apart(&one, &same).abs() < CHANCE / 2.0);
@@ -103,6 +106,12 @@ fn assert_alike(kinds: &[Kind]) {
         assert_eq!(first.frames, other.frames, "{} and {}", first.name, other.name);
         for (one, than) in [(first, other), (other, first)] {
             let later = apart(&one.times, &than.times);
+            println!(
+                "{} later than {}: {later:.2} ({} times)",
+                one.name,
+                than.name,
+                one.times.len()
+            );
             assert!(later < CHANCE, "{} is later than {} by {later}", one.name, than.name);
         }
     }
@@ -168,7 +177,13 @@ impl Secret {
 
 /// No rate limits, which would tell of the test only; and beats so rare that none comes in between.
 fn server() -> greendot_engine::server::Builder {
-    let limits = Limits { frames_per_second: 1_000_000, burst: 1_000_000, ..Limits::default() };
+    let limits = Limits {
+        frames_per_second: 1_000_000,
+        burst: 1_000_000,
+        polls_per_second: 1_000_000,
+        poll_burst: 1_000_000,
+        ..Limits::default()
+    };
     let settings = Settings {
         beat: Span::from_secs(60),
         ttl: Span::from_secs(200),
@@ -190,11 +205,19 @@ async fn arrive(server: &Server, user: &str) -> Client {
     client
 }
 
+/// Asks for the right to nothing, and takes the time until the beat right behind it is answered.
+async fn timed_behind(eve: &mut Client, ask: &ClientFrame<'_>, kind: &mut Kind) {
+    let asked = clock();
+    eve.send(ask).await;
+    settle(eve, &mut kind.frames).await;
+    kind.times.push(clock() - asked);
+}
+
 /// Eve watches each of them in turn, hears what comes while they live, and ends the watch.
 async fn pry(server: &Server, mut secret: Secret, mut kinds: Vec<Kind>) {
     let mut eve = arrive(server, "eve").await;
     let mut dice = Dice(7);
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         for at in dice.order(kinds.len()) {
             let kind = &mut kinds[at];
             secret.live(&mut dice).await;
@@ -234,7 +257,7 @@ async fn one_who_hides_while_looked_at_is_like_one_who_says_bye() {
     let mut eve = arrive(&server, "eve").await;
     let mut kinds = ["bye", "hide"].map(Kind::of);
     let mut dice = Dice(11);
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         for at in dice.order(kinds.len()) {
             let kind = &mut kinds[at];
             // Each time somebody new, who was never looked at before.
@@ -291,7 +314,7 @@ async fn a_room_with_one_who_hides_is_like_a_room_without() {
     let mut eve = arrive(&server, "eve").await;
     let mut kinds = ["room-a", "room-b"].map(Kind::of);
     let mut dice = Dice(13);
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds() {
         for at in dice.order(kinds.len()) {
             let kind = &mut kinds[at];
             timed(&mut eve, &ClientFrame::Join { number: 1, room: kind.name }, kind).await;
@@ -306,6 +329,122 @@ async fn a_room_with_one_who_hides_is_like_a_room_without() {
             settle(&mut eve, &mut kind.frames).await;
             eve.send(&ClientFrame::Leave { number: 1 }).await;
             settle(&mut eve, &mut kind.frames).await;
+        }
+    }
+    assert_alike(&kinds);
+}
+
+/// One of her own, one who hides from everybody, one who hides from her, and one who never was.
+async fn four(server: &Server) -> (Secret, Vec<Kind>) {
+    server.presence.set_block("block", "eve", true);
+    server.presence.set_mode("cloak", Mode::Invisible);
+    let mut secret = Vec::new();
+    for name in ["block", "cloak"] {
+        let mut client = arrive(server, name).await;
+        client.send(&ClientFrame::Join { number: 1, room: name }).await;
+        settle(&mut client, &mut Vec::new()).await;
+        secret.push(client);
+    }
+    (Secret(secret), ["never", "block", "cloak"].map(Kind::of).into())
+}
+
+#[tokio::test]
+async fn the_end_of_a_watch_and_of_a_stay_tells_nothing_of_whom_it_was_about() {
+    let server = Server::start(server()).await;
+    let (mut secret, mut kinds) = four(&server).await;
+    let mut eve = arrive(&server, "eve").await;
+    let mut dice = Dice(17);
+    for _ in 0..rounds() {
+        for at in dice.order(kinds.len()) {
+            let kind = &mut kinds[at];
+            secret.live(&mut dice).await;
+            let join = ClientFrame::Join { number: 2, room: kind.name };
+            for ask in [&watch(kind.name), &join] {
+                eve.send(ask).await;
+                settle(&mut eve, &mut kind.frames).await;
+            }
+            timed_behind(&mut eve, &ClientFrame::Unwatch { numbers: vec![1] }, kind).await;
+            timed_behind(&mut eve, &ClientFrame::Leave { number: 2 }, kind).await;
+        }
+    }
+    assert_alike(&kinds);
+}
+
+#[tokio::test]
+async fn a_new_connection_is_told_of_them_alike() {
+    let server = Server::start(server()).await;
+    let (mut secret, mut kinds) = four(&server).await;
+    let mut dice = Dice(19);
+    for round in 0..rounds() {
+        for at in dice.order(kinds.len()) {
+            let kind = &mut kinds[at];
+            let mut eve = arrive(&server, "eve").await;
+            secret.live(&mut dice).await;
+            // Beside a thousand others, and under the largest number, now and then.
+            let many = if round % 10 == 0 { 999 } else { 0 };
+            let names: Vec<_> = (0..many).map(|it| format!("x{it}")).collect();
+            let others = (0..).zip(&names).map(|(number, user)| WatchItem { number, user });
+            let last = WatchItem { number: u32::MAX, user: kind.name };
+            let users = others.chain([last]).collect();
+            timed(&mut eve, &ClientFrame::Watch { request: 7, users }, kind).await;
+            secret.live(&mut dice).await;
+            settle(&mut eve, &mut kind.frames).await;
+            eve.send(&ClientFrame::Bye).await;
+        }
+    }
+    assert_alike(&kinds);
+}
+
+/// Polls on one connection, kept open as a browser does; the body, with what names the user taken out.
+struct Poller(tokio::net::TcpStream);
+
+impl Poller {
+    async fn open(server: &Server) -> Self {
+        let stream = tokio::net::TcpStream::connect(server.addr).await.expect("connects");
+        stream.set_nodelay(true).expect("an open socket");
+        Self(stream)
+    }
+
+    async fn poll(&mut self, name: &str, kind: &mut Kind) {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let body = format!(r#"{{"users":["{name}"],"session":"p","rooms":["{name}"]}}"#);
+        let head = format!(
+            "POST /presence/poll HTTP/1.1\r\nhost: x\r\nauthorization: Bearer eve\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let asked = clock();
+        self.0.write_all(head.as_bytes()).await.expect("sends");
+        let mut answer = Vec::new();
+        let mut part = [0; 4096];
+        while !answer.ends_with(b"}") {
+            let read = self.0.read(&mut part).await.expect("an answer");
+            assert!(read > 0, "the server has closed");
+            answer.extend_from_slice(&part[..read]);
+        }
+        kind.times.push(clock() - asked);
+        let text = String::from_utf8(answer).expect("text");
+        assert!(text.starts_with("HTTP/1.1 200"), "{text}");
+        // The mark is a digest of names, too; its length is not.
+        let (before, mark) = text.split_once("\"mark\":\"").expect("a mark");
+        let (mark, after) = mark.split_once('"').expect("a mark");
+        let dated = before.lines().filter(|it| !it.starts_with("date:"));
+        let told: String = dated.chain([&*"m".repeat(mark.len()), after]).collect();
+        kind.frames.push(told.replace(name, "NAME").into_bytes());
+    }
+}
+
+#[tokio::test]
+async fn polls_of_users_and_rooms_tell_of_them_alike() {
+    let server = Server::start(server()).await;
+    let (mut secret, mut kinds) = four(&server).await;
+    let mut poller = Poller::open(&server).await;
+    let mut dice = Dice(23);
+    for _ in 0..rounds() {
+        for at in dice.order(kinds.len()) {
+            secret.live(&mut dice).await;
+            let name = kinds[at].name;
+            poller.poll(name, &mut kinds[at]).await;
         }
     }
     assert_alike(&kinds);

@@ -1,5 +1,5 @@
 import { LINKS, MODES, STATES } from "../../src/codes.js";
-import type { Engine, EngineClass, Host, PageEvent } from "../../src/engine.js";
+import type { Engine, EngineClass, Host, PageEvent, RoomWord } from "../../src/engine.js";
 import type { Link, Mode, State } from "../../src/types.js";
 
 /** What the fake server says of a user. */
@@ -99,13 +99,10 @@ export class FakeEngine implements Engine {
     this.#rooms[room] = undefined;
   }
 
-  room(number: number): string {
+  room(number: number): RoomWord | undefined {
     const room = this.#rooms[number];
-    if (room?.members === undefined) return "";
-    const count = room.count + 1;
-    const head = [count / 2 ** 24, (count / 2 ** 12) % 4096, count % 4096];
-    const members = room.members.map(([user, state]) => String.fromCharCode(STATES.indexOf(state), user.length) + user);
-    return String.fromCharCode(...head) + members.join("");
+    if (room?.members === undefined) return undefined;
+    return { count: room.count, members: room.members.map(([user, state]) => [user, STATES.indexOf(state)]) };
   }
 
   setMode(mode: number): void {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::DecodeError;
 use super::client::ModeChoice;
 use super::read::{Named, Object, Text, object};
+use super::server::{Member, rows_of};
 use crate::{Span, State};
 
 /// A poll as it was read; [`Self::poll`] is the poll itself.
@@ -34,11 +35,14 @@ pub(crate) struct Poll<'a> {
     /// The user's mode as this client knows it, as in a hello.
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<Object<ModeChoice>>,
+    /// The rooms that the session is in, these and no others, up to 32; absent: nothing is said of rooms.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    rooms: Option<Vec<Text<'a>>>,
 }
 
 /// The answer to a poll.
 #[derive(Serialize)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields))]
 pub(crate) struct Polled<'a> {
     /// Whether it speaks of all users asked about: those that are not listed are offline and were
     /// never seen. Else it lists those that look otherwise than the mark told.
@@ -47,6 +51,25 @@ pub(crate) struct Polled<'a> {
     mark: Text<'a>,
     /// The users.
     users: Vec<Object<PolledUser<'a>>>,
+    /// The rooms that the poll named, whole; absent if it named none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rooms: Option<Vec<Object<PolledRoom<'a>>>>,
+}
+
+/// A room in the answer to a poll.
+#[derive(Serialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(optional_fields))]
+pub(crate) struct PolledRoom<'a> {
+    /// The room's id.
+    room: Text<'a>,
+    /// Whether the user may not be there; absent if it may.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<bool>,
+    /// About how many are there, if these are only some of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count: Option<u32>,
+    /// Who is there, as far as this user may see.
+    members: Vec<Object<Member<'a>>>,
 }
 
 /// A user in the answer to a poll.
@@ -90,7 +113,9 @@ pub fn decode_poll(bytes: &[u8]) -> Result<PollText<'_>, DecodeError> {
 /// Appends the answer to `out`.
 pub fn encode_polled(polled: &crate::Polled<'_>, out: &mut Vec<u8>) {
     let users = polled.users.iter().map(|it| Object(PolledUser::of(it))).collect();
-    super::write(&Polled { full: polled.full, mark: polled.mark.into(), users }, out);
+    let rooms = polled.rooms.iter().map(|it| Object(PolledRoom::of(it))).collect();
+    let rooms = (!polled.rooms.is_empty()).then_some(rooms);
+    super::write(&Polled { full: polled.full, mark: polled.mark.into(), users, rooms }, out);
 }
 
 /// Appends why a poll was not answered to `out`: the name of the reason, and words for people.
@@ -110,6 +135,17 @@ impl<'a> PolledUser<'a> {
     }
 }
 
+impl<'a> PolledRoom<'a> {
+    fn of(room: &crate::PolledRoom<'a>) -> Self {
+        Self {
+            room: room.room.into(),
+            refused: room.refused.then_some(true),
+            count: room.count,
+            members: rows_of(&room.members),
+        }
+    }
+}
+
 impl PollText<'_> {
     /// The poll.
     pub fn poll(&self) -> crate::Poll<'_> {
@@ -120,6 +156,7 @@ impl PollText<'_> {
             interval: Span::from_millis(self.0.interval_ms.unwrap_or_default()),
             idle: self.0.idle,
             mode: self.0.mode.as_ref().map(|it| it.0.choice()),
+            rooms: self.0.rooms.as_ref().map(|it| it.iter().map(Text::as_str).collect()),
         }
     }
 }

@@ -424,7 +424,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-fn rows_of<'a>(members: &[crate::Member<'a>]) -> Vec<Object<Member<'a>>> {
+pub(super) fn rows_of<'a>(members: &[crate::Member<'a>]) -> Vec<Object<Member<'a>>> {
     let row = |it: &crate::Member<'a>| Member { user: it.user.into(), state: Named(it.state) };
     members.iter().map(|it| Object(row(it))).collect()
 }

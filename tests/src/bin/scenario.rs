@@ -1,10 +1,16 @@
 //! `scenario FILE…`: plays scenario files and says which hold.
 
+use std::alloc::System;
 use std::process::ExitCode;
 
+use cap::Cap;
 use clap::Parser;
 use greendot_tests::file::Scenario;
 use greendot_tests::judge::{self, Failure, Verdict};
+
+/// It counts, for the expectation `memory`.
+#[global_allocator]
+static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
 /// Plays scenario files on a virtual clock and says which of them hold.
 #[derive(Parser)]
@@ -33,6 +39,10 @@ enum Outcome {
     Passed,
     Failed,
     Unreadable,
+}
+
+fn allocated() -> usize {
+    ALLOCATOR.allocated()
 }
 
 fn main() -> ExitCode {
@@ -72,7 +82,7 @@ fn run(path: &str, args: &Args) -> Outcome {
     };
     let seeds = args.seed.map_or(1..=args.seeds, |seed| seed..=seed);
     for seed in seeds {
-        match judge::play(&scenario, seed, args.trace) {
+        match judge::play_counting(&scenario, seed, args.trace, Some(allocated)) {
             Err(missing) => {
                 println!("ERROR {}: needs what is not built: {}", scenario.case, missing.0);
                 return Outcome::Unreadable;
@@ -105,7 +115,7 @@ fn report(scenario: &Scenario, path: &str, seed: u64, verdict: &Verdict) {
     }
     // Played again with a trace: most runs hold, and need none.
     let Some(first) = verdict.failures.iter().find(|it| it.at.is_some()) else { return };
-    if let Ok(again) = judge::play(scenario, seed, true) {
+    if let Ok(again) = judge::play_counting(scenario, seed, true, Some(allocated)) {
         around(scenario, first, &again.trace);
     }
 }

@@ -2,8 +2,8 @@
 
 use greendot_protocol::{Mode, State};
 
-use super::FileError;
 use super::json::{Json, JsonKind, Member};
+use super::{FileError, Kind};
 
 /// An object being read.
 pub(super) struct Fields<'a> {
@@ -13,12 +13,23 @@ pub(super) struct Fields<'a> {
     asked: Vec<&'static str>,
 }
 
+/// Longer than any time that a file can mean, in s.
+const ENDLESS: f64 = 1e12;
+
+/// More than any count that a file can mean; below it every whole number is exact.
+const COUNTLESS: f64 = 1e15;
+
 /// Seconds as milliseconds.
 fn millis(json: &Json, key: &str) -> Result<u64, FileError> {
     match json.kind {
-        JsonKind::Number(secs) if (0.0..1e12).contains(&secs) => Ok((secs * 1e3).round() as u64),
+        JsonKind::Number(secs) if (0.0..ENDLESS).contains(&secs) => Ok((secs * 1e3).round() as u64),
+        JsonKind::Number(secs) if secs >= ENDLESS => Err(too_large(json, key, " s", ENDLESS)),
         _ => Err(wrong(json, key, "seconds, 0 or more")),
     }
+}
+
+fn too_large(json: &Json, key: &str, unit: &str, bound: f64) -> FileError {
+    wrong(json, key, &format!("smaller: less than {bound:e}{unit}"))
 }
 
 fn wrong(json: &Json, key: &str, wanted: &str) -> FileError {
@@ -118,13 +129,14 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A name, or `true` where there is just one client.
-    pub(super) fn client(&mut self, key: &'static str) -> Result<String, FileError> {
+    /// A client's name, or `true` where there is just one.
+    pub(super) fn client(&mut self, key: &'static str, kind: Kind) -> Result<String, FileError> {
         let json = self.need(key)?;
         match json.kind {
+            JsonKind::Bool(true) if kind == Kind::Sdk => Ok(String::new()),
+            _ if kind == Kind::Sdk => Err(wrong(&json, key, "true: kind `sdk` has one client")),
             JsonKind::Text(text) => Ok(text),
-            JsonKind::Bool(true) => Ok(String::new()),
-            _ => Err(wrong(&json, key, "a client's name, or true in kind `sdk`")),
+            _ => Err(wrong(&json, key, "a client's name")),
         }
     }
 
@@ -145,11 +157,39 @@ impl<'a> Fields<'a> {
         millis(&json, key)
     }
 
+    /// Seconds as milliseconds, up to `most` of them, with the reason for that.
+    pub(super) fn need_time_up_to(
+        &mut self,
+        key: &'static str,
+        most: u64,
+        why: &str,
+    ) -> Result<u64, FileError> {
+        let json = self.need(key)?;
+        match millis(&json, key) {
+            Ok(ms) if ms <= most => Ok(ms),
+            Err(error) if !matches!(json.kind, JsonKind::Number(it) if it > 0.0) => Err(error),
+            _ => Err(FileError {
+                line: json.line,
+                text: format!("`{key}` is {} s; {why} {} s at most", json.describe(), most / 1_000),
+            }),
+        }
+    }
+
+    /// `true`, the only word that such a key knows.
+    pub(super) fn need_true(&mut self, key: &'static str) -> Result<(), FileError> {
+        let json = self.need(key)?;
+        match json.kind {
+            JsonKind::Bool(true) => Ok(()),
+            _ => Err(wrong(&json, key, "true: leave it out where it is not meant")),
+        }
+    }
+
     /// Seconds that may be negative, as milliseconds.
     pub(super) fn signed_time(&mut self, key: &'static str) -> Result<i64, FileError> {
         let json = self.need(key)?;
         match json.kind {
-            JsonKind::Number(secs) if secs.abs() < 1e12 => Ok((secs * 1e3).round() as i64),
+            JsonKind::Number(secs) if secs.abs() < ENDLESS => Ok((secs * 1e3).round() as i64),
+            JsonKind::Number(_) => Err(too_large(&json, key, " s, forwards or back", ENDLESS)),
             _ => Err(wrong(&json, key, "seconds")),
         }
     }
@@ -164,6 +204,15 @@ impl<'a> Fields<'a> {
 
     pub(super) fn whole(&mut self, key: &'static str) -> Result<Option<u64>, FileError> {
         self.take(key).map(|json| whole(&json, key)).transpose()
+    }
+
+    /// Which of several, counted from 1.
+    pub(super) fn ordinal(&mut self, key: &'static str) -> Result<Option<u64>, FileError> {
+        let Some(json) = self.take(key) else { return Ok(None) };
+        match whole(&json, key)? {
+            0 => Err(wrong(&json, key, "1 or more: the first is 1")),
+            nth => Ok(Some(nth)),
+        }
     }
 
     /// How often something is done: at least once, and no more than `most` times.
@@ -246,7 +295,8 @@ pub(super) fn state(json: &Json, key: &str) -> Result<State, FileError> {
 
 pub(super) fn whole(json: &Json, key: &str) -> Result<u64, FileError> {
     match json.kind {
-        JsonKind::Number(it) if it >= 0.0 && it.fract() == 0.0 && it < 1e15 => Ok(it as u64),
+        JsonKind::Number(it) if it >= COUNTLESS => Err(too_large(json, key, "", COUNTLESS)),
+        JsonKind::Number(it) if it >= 0.0 && it.fract() == 0.0 => Ok(it as u64),
         _ => Err(wrong(json, key, "a whole number, 0 or more")),
     }
 }

@@ -112,8 +112,12 @@ impl Json {
         match &self.kind {
             JsonKind::Null => "null".into(),
             JsonKind::Bool(it) => it.to_string(),
+            // Not with hundreds of digits.
+            JsonKind::Number(it) if it.abs() >= 1e15 || (*it != 0.0 && it.abs() < 1e-6) => {
+                format!("{it:e}")
+            }
             JsonKind::Number(it) => it.to_string(),
-            JsonKind::Text(it) => format!("\"{it}\""),
+            JsonKind::Text(it) => quote(it),
             JsonKind::List(_) => "a list".into(),
             JsonKind::Map(_) => "an object".into(),
         }

@@ -10,17 +10,18 @@ mod range;
 mod sense;
 mod settings;
 mod step;
-pub(crate) mod step_frames;
 pub(crate) mod write;
 
 use std::fmt;
 
+pub(crate) use self::expect::end_name;
 pub use self::expect::{Count, Expect, ShownState, Window};
-use self::fields::Fields;
+use self::fields::{Fields, nearest};
 use self::json::Json;
 use self::range::Names;
 pub use self::settings::FileSettings;
 pub use self::step::{Callback, FrameStep, LinkAction, Step, Verb};
+use self::write::secs;
 
 /// A file's mistake.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,8 +56,29 @@ pub enum Kind {
 }
 
 impl Kind {
-    const NAMES: [(&'static str, Self); 3] =
-        [("engine", Self::Engine), ("sdk", Self::Sdk), ("world", Self::World)];
+    const NAMES: [(&'static str, Self); 3] = [
+        (Self::Engine.name(), Self::Engine),
+        (Self::Sdk.name(), Self::Sdk),
+        (Self::World.name(), Self::World),
+    ];
+
+    /// Its word in a file.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Engine => "engine",
+            Self::Sdk => "sdk",
+            Self::World => "world",
+        }
+    }
+
+    /// Stands for it in a set of kinds.
+    const fn bit(self) -> u8 {
+        match self {
+            Self::Engine => 1,
+            Self::World => 2,
+            Self::Sdk => 4,
+        }
+    }
 }
 
 /// A scenario.
@@ -121,24 +143,28 @@ impl Scenario {
         let nodes_line = fields.line_of("nodes");
         let nodes = fields.names("nodes")?.unwrap_or_else(|| vec!["N1".into()]);
         check_names(&nodes).map_err(|text| FileError { line: nodes_line, text })?;
-        let until_line = fields.line_of("until");
-        let until = fields.need_time("until")?;
-        if until > LONGEST {
-            let text = format!(
-                "`until` is {} s; a run lasts {} s at most",
-                until / 1_000,
-                LONGEST / 1_000
-            );
-            return Err(FileError { line: until_line, text });
-        }
+        let until = fields.need_time_up_to("until", LONGEST, "a run lasts")?;
         let slack = fields.time("slack")?.unwrap_or(SLACK);
         let mut names = Names::default();
-        let mut steps = Vec::new();
+        let mut steps: Vec<Step> = Vec::new();
+        let mut before = 0;
         for item in fields.need_list("steps")? {
-            for (index, count, item) in names.expand(&item)? {
-                let step = Step::parse(&item, kind, index, count)?;
-                step.check_nodes(&nodes)?;
+            let copies = names.expand(&item)?;
+            let first = steps.len();
+            for copy in copies {
+                let step = Step::parse(&copy, kind)?;
+                check_named(&step.nodes(), &nodes, step.line)?;
                 steps.push(step);
+            }
+            if let Some(step) = steps.get(first) {
+                if step.at < before {
+                    let (at, before) = (secs(step.at), secs(before));
+                    let text = format!(
+                        "`t` is {at}, after a step at {before}: steps stand in order of `t`"
+                    );
+                    return Err(FileError { line: step.line, text });
+                }
+                before = step.at;
             }
         }
         // Stable: steps of one time stay in the file's order.
@@ -146,13 +172,26 @@ impl Scenario {
         let expect_line = fields.line_of("expect");
         let mut expects = Vec::new();
         for item in fields.need_list("expect")? {
-            for (_, _, item) in names.expand(&item)? {
-                let expect = Expect::parse(&item, slack)?;
-                expects.push(Stated { line: item.line, expect, words: item.words() });
+            for copy in names.expand(&item)? {
+                let expect = Expect::parse(&copy.json, kind, slack)?;
+                check_named(&expect.nodes(), &nodes, item.line)?;
+                expects.push(Stated { line: item.line, expect, words: copy.json.words() });
             }
         }
         fields.finish()?;
         Ok(Self { case, title, kind, settings, nodes, steps, until, slack, expects, expect_line })
+    }
+}
+
+/// Every node that is named must be one of the file's.
+fn check_named(named: &[&String], nodes: &[String], line: usize) -> Result<(), FileError> {
+    match named.iter().find(|it| !nodes.contains(it)) {
+        None => Ok(()),
+        Some(node) => {
+            let known: Vec<&str> = nodes.iter().map(|it| &**it).collect();
+            let text = format!("there is no node \"{node}\" in `nodes`; {}", nearest(node, &known));
+            Err(FileError { line, text })
+        }
     }
 }
 

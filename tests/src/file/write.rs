@@ -8,15 +8,10 @@ use super::{Callback, FileSettings, FrameStep, Kind, LinkAction, Scenario, Step,
 /// written already.
 pub(crate) fn write(scenario: &Scenario, why: &str, expects: &[String]) -> String {
     let mut text = String::from("{\n");
-    let kind = match scenario.kind {
-        Kind::Engine => "engine",
-        Kind::Sdk => "sdk",
-        Kind::World => "world",
-    };
     line(&mut text, "case", &quote(&scenario.case));
     line(&mut text, "title", &quote(&scenario.title));
     line(&mut text, "why", &quote(why));
-    line(&mut text, "kind", &quote(kind));
+    line(&mut text, "kind", &quote(scenario.kind.name()));
     let settings = settings(&scenario.settings, scenario.kind);
     if !settings.is_empty() {
         line(&mut text, "settings", &format!("{{{}}}", settings.join(", ")));
@@ -244,7 +239,7 @@ pub(crate) fn words(verb: &Verb) -> String {
             .text("conn", conn)
             .text_if("node", node.as_deref())
             .flag("passive", *passive, false)
-            .text_if("flag", idle.then_some("idle"))
+            .text_if("flag", idle.map(|it| if it { "idle" } else { "active" }))
             .flag("beats", *beats, true)
             .text_if("fails", fails.then_some("login")),
         Verb::Note { note, .. } => words.text("to", note),
@@ -322,6 +317,7 @@ mod tests {
             let text = write(&world, "a \"test\"", &[]);
             let read = Scenario::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert_eq!(format!("{:?}", read.settings), format!("{:?}", world.settings), "{text}");
+            assert_eq!(read.first_wrong_step(), None, "{text}");
             assert_eq!((read.nodes, read.until), (world.nodes, world.until));
             let verbs = |steps: &[crate::file::Step]| -> Vec<String> {
                 steps.iter().map(|it| format!("{} {:?}", it.at, it.verb)).collect()

@@ -2,9 +2,9 @@
 
 use greendot_protocol::State;
 
-use super::{closing_words, name, or_none, words};
-use crate::file::write::secs;
-use crate::file::{Count, Expect, Stated, Window};
+use super::{closing_words, or_none, words};
+use crate::file::write::{quote, secs};
+use crate::file::{Count, Expect, Stated, Window, end_name};
 use crate::world::{Asked, NotBuilt, World};
 
 /// What was seen instead, and where to look in the trace.
@@ -99,9 +99,8 @@ fn look(
             })
         }
         Expect::NeverSent { watcher, text } => {
-            let needle = text.to_lowercase();
             let frames = log.frames.get(watcher).into_iter().flatten();
-            match frames.clone().find(|it| it.to_lowercase().contains(&needle)) {
+            match frames.clone().find(|it| holds_word(it, text)) {
                 Some(frame) => Err((frame.clone(), None)),
                 None => held(frames.count() > 0, || "no frame at all".into()),
             }
@@ -109,13 +108,13 @@ fn look(
         Expect::AskSame { asks } => ask_same(world, asks),
         Expect::ConnClosed { conn, closed, at } => {
             let found = world.raw(conn).and_then(|it| it.closed());
-            let right = found.is_some_and(|(when, code)| at.holds(when) && name(code) == *closed);
+            let right = found.is_some_and(|(when, code)| at.holds(when) && code == *closed);
             held(right, || found.map_or_else(|| "it is open".into(), closing_words))
         }
         Expect::ConnRefused { conn, refused } => {
             let raw = world.raw(conn);
             let right = raw.is_some_and(|it| {
-                !it.welcomed() && it.closed().is_some_and(|(_, code)| name(code) == *refused)
+                !it.welcomed() && it.closed().is_some_and(|(_, code)| code == *refused)
             });
             held(right, || match raw {
                 None => "no such connection".into(),
@@ -126,20 +125,16 @@ fn look(
                 }
             })
         }
-        Expect::Answered { conn, at, is } => {
-            // Closed before the frame, or because of it.
-            let closed = world.raw(conn).and_then(|it| it.closed());
-            let seen = closed.filter(|(when, _)| *when <= at + 1000).map(|(_, code)| name(code));
-            held(seen.as_deref() == Some(is), || or_none(seen.clone(), |it| it))
-        }
+        Expect::Answered { conn, at, is } => answered(world, conn, *at, is),
         Expect::Outbox { who, at_most, between } => {
+            let log = log.outboxes.get(who).map_or(&[][..], Vec::as_slice);
+            // What waits, waits until something else does.
+            let ends = log.iter().skip(1).map(|it| it.0).chain([u64::MAX]);
             let most = log
-                .outboxes
-                .get(who)
-                .into_iter()
-                .flatten()
-                .filter(|(at, _)| between.holds(*at))
-                .map(|(_, waiting)| *waiting as u64)
+                .iter()
+                .zip(ends)
+                .filter(|((from, _), to)| *from <= between.to && *to >= between.from)
+                .map(|((_, waiting), _)| *waiting as u64)
                 .max();
             held(most.is_none_or(|it| it <= *at_most), || {
                 or_none(most, |it| format!("{it} waiting"))
@@ -192,6 +187,13 @@ fn look(
         Expect::Sent { client, frame, count, between } => {
             sent(world, client, frame, *count, *between)
         }
+        Expect::Memory { within, .. } => {
+            let (from, to) = (samples.first().copied(), samples.last().copied());
+            let right = from
+                .zip(to)
+                .is_some_and(|(from, to)| from.abs_diff(to) as f64 <= from as f64 * within);
+            held(right, || format!("{samples:?} bytes"))
+        }
         Expect::Timers { .. } => {
             held(samples.windows(2).all(|it| it[0] == it[1]), || format!("{samples:?}"))
         }
@@ -208,9 +210,6 @@ fn look(
         Expect::Writes { user, count, between } => {
             counted(world.writes(user).into_iter(), *count, *between)
         }
-        Expect::Memory { .. } => {
-            return Err(NotBuilt(format!("the expectation {}", words(stated))));
-        }
         // Looked at in their time.
         Expect::Sessions { .. }
         | Expect::LastSeen { .. }
@@ -226,6 +225,34 @@ fn look(
         | Expect::Roster { .. }
         | Expect::Leaks { .. } => Ok(()),
     })
+}
+
+/// Whether a frame in words holds this one, or this value: what is only a part of a longer one
+/// does not count.
+fn holds_word(frame: &str, word: &str) -> bool {
+    let quoted = quote(word);
+    // As it stands in JSON.
+    let word = quoted[1..quoted.len() - 1].to_lowercase();
+    let frame = frame.to_lowercase();
+    let ends = |it: Option<char>, of: Option<char>| {
+        !(it.is_some_and(char::is_alphanumeric) && of.is_some_and(char::is_alphanumeric))
+    };
+    frame.match_indices(&word).any(|(at, _)| {
+        let (before, after) = (&frame[..at], &frame[at + word.len()..]);
+        ends(before.chars().next_back(), word.chars().next())
+            && ends(after.chars().next(), word.chars().next_back())
+    })
+}
+
+/// Whether what a connection said then was answered so, or the connection closed so, before or
+/// because of it.
+fn answered(world: &World<'_>, conn: &str, at: u64, is: &str) -> Result<(), Wrong> {
+    let Some(raw) = world.raw(conn) else { return Err(("no such connection".into(), None)) };
+    let by = at + world.answer_time();
+    let closed = raw.closed().filter(|(when, _)| *when <= by).map(|(_, code)| end_name(code));
+    let answers = raw.answers().iter().filter(|(when, _)| (at..=by).contains(when));
+    let seen: Vec<&str> = answers.map(|it| it.1).chain(closed.as_deref()).collect();
+    held(seen.contains(&is), || if seen.is_empty() { "nothing".into() } else { seen.join(", ") })
 }
 
 /// Times in seconds, the last few of many.

@@ -64,7 +64,7 @@ pub(super) fn check(stated: &Stated, at: u64, world: &World<'_>) -> Result<Probe
             let device = world.device(client)?;
             let (link, code) = device.link();
             let reason = CloseCode::from_number(code).map_or("", CloseCode::name);
-            held(link == is && why.as_ref().is_none_or(|it| it == reason), || {
+            held(link == is && why.is_none_or(|it| it.number() == code), || {
                 format!("{link}, why {code} {reason}")
             })
         }

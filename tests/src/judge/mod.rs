@@ -6,10 +6,8 @@ mod cause;
 
 use std::collections::BTreeMap;
 
-use greendot_protocol::CloseCode;
-
 use crate::file::write::secs;
-use crate::file::{Scenario, Stated};
+use crate::file::{Expect, Scenario, Stated, end_name};
 use crate::world::{NotBuilt, World};
 
 /// A run of a scenario with one seed.
@@ -43,6 +41,21 @@ type Found = Result<(), String>;
 ///
 /// If it needs what is not built.
 pub fn play(scenario: &Scenario, seed: u64, traced: bool) -> Result<Verdict, NotBuilt> {
+    play_counting(scenario, seed, traced, None)
+}
+
+/// Plays a scenario with one seed. `allocated` tells how many bytes this process has allocated and
+/// not freed, for who expects something of the memory.
+///
+/// # Errors
+///
+/// If it needs what is not built, or a count that is not there.
+pub fn play_counting(
+    scenario: &Scenario,
+    seed: u64,
+    traced: bool,
+    allocated: Option<fn() -> usize>,
+) -> Result<Verdict, NotBuilt> {
     let mut failures = Vec::new();
     let mut fail = |stated: &Stated, at: Option<u64>, text: String| {
         let before = at.and_then(|at| cause::last_step(scenario, &stated.expect, at));
@@ -60,6 +73,12 @@ pub fn play(scenario: &Scenario, seed: u64, traced: bool) -> Result<Verdict, Not
         world.run(at)?;
         for index in indices {
             let stated = &scenario.expects[index];
+            if let Expect::Memory { .. } = stated.expect {
+                let count = || NotBuilt("a count of the bytes that this process holds".into());
+                let bytes = World::bytes_held(scenario, seed, at, allocated.ok_or_else(count)?)?;
+                samples.entry(index).or_default().push(bytes as u64);
+                continue;
+            }
             match at_time::check(stated, at, &world)? {
                 at_time::Probe::Held => {}
                 at_time::Probe::Sample(value) => samples.entry(index).or_default().push(value),
@@ -92,12 +111,7 @@ fn or_none<T>(seen: Option<T>, words: impl FnOnce(T) -> String) -> String {
     seen.map_or_else(|| "nothing".into(), words)
 }
 
-/// A close code in the words of the protocol.
-fn name(code: u16) -> String {
-    CloseCode::from_number(code).map_or_else(|| code.to_string(), |it| it.name().into())
-}
-
 /// A connection's end.
 fn closing_words((at, code): (u64, u16)) -> String {
-    format!("closed as {} at {} s", name(code), secs(at))
+    format!("closed as {} at {} s", end_name(code), secs(at))
 }

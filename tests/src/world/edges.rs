@@ -169,6 +169,11 @@ pub enum Edge {
         /// The user's name.
         user: Bytes,
     },
+    /// An app is told that a room looks otherwise.
+    RoomTold {
+        /// The device.
+        device: usize,
+    },
     /// An app is told the link's state.
     Link {
         /// The device.

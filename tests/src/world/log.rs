@@ -92,7 +92,7 @@ pub struct Log {
     pub events: BTreeMap<String, Vec<ViewerEvent>>,
     /// By viewer.
     pub snapshots: BTreeMap<String, Vec<ViewerSnapshot>>,
-    /// Every frame to a viewer, decoded, in words.
+    /// Every frame and answer to a viewer whose words are looked at, as JSON.
     pub frames: BTreeMap<String, Vec<String>>,
     /// By the ask's name: one answer a read, each by user.
     pub asks: BTreeMap<String, Vec<BTreeMap<String, Asked>>>,
@@ -106,6 +106,6 @@ pub struct Log {
     pub heard: BTreeMap<(String, String), Vec<u64>>,
     /// By device.
     pub devices: BTreeMap<String, DeviceLog>,
-    /// Most that waited for a viewer or device at a time: (when, how many).
+    /// How many entries wait for a viewer or device, and since when; of those who are asked about.
     pub outboxes: BTreeMap<String, Vec<(u64, usize)>>,
 }

@@ -10,11 +10,13 @@ mod log;
 mod node;
 mod page;
 mod raw;
+mod reads;
 pub(crate) mod rng;
 mod script;
 mod store;
 mod trace;
 mod viewer;
+mod wanted;
 
 use std::collections::BTreeMap;
 
@@ -31,6 +33,7 @@ pub use self::raw::{Raw, Roster};
 use self::rng::Rng;
 use self::trace::Trace;
 pub use self::viewer::Viewer;
+use self::wanted::Wanted;
 use crate::file::{Expect, Kind, Scenario, Verb};
 
 /// What a scenario needs that is not built.
@@ -67,6 +70,9 @@ enum Task {
     /// A broken path is noticed at the server's end.
     ServerSeesEnd(usize),
 }
+
+/// The longest that a node takes to answer, in ms.
+const SLOWEST: u64 = 1_000;
 
 /// Arrivals and the automatic go before the script's steps.
 const ARRIVAL: u8 = 0;
@@ -105,9 +111,13 @@ pub struct World<'a> {
     marks: BTreeMap<String, Mark>,
     conns: Vec<Conn>,
     raws: BTreeMap<String, Raw>,
+    /// Of each session of scripted connections ("user/session"): its latest connection, and the
+    /// rooms that it is in.
+    seats: BTreeMap<String, raw::Seats>,
     viewers: BTreeMap<String, Viewer>,
     devices: Vec<Device>,
     sdk: page::SdkServer,
+    wanted: Wanted<'a>,
     log: Log,
     trace: Trace,
     edges: Option<Edges>,
@@ -123,6 +133,37 @@ impl<'a> World<'a> {
     ///
     /// If the scenario needs what is not built.
     pub fn new(scenario: &'a Scenario, seed: u64, traced: bool) -> Result<Self, NotBuilt> {
+        Self::open(scenario, seed, traced, Wanted::of(scenario))
+    }
+
+    /// The bytes that the nodes and R hold at the end of a moment, in ms: those that `allocated`
+    /// counts no more when they are gone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`] and [`Self::run`].
+    pub fn bytes_held(
+        scenario: &'a Scenario,
+        seed: u64,
+        at: u64,
+        allocated: fn() -> usize,
+    ) -> Result<usize, NotBuilt> {
+        let mut world = Self::open(scenario, seed, false, Wanted::default())?;
+        world.run(at)?;
+        let before = allocated();
+        for node in &mut world.nodes {
+            node.engine = None;
+        }
+        world.store = None;
+        Ok(before.saturating_sub(allocated()))
+    }
+
+    fn open(
+        scenario: &'a Scenario,
+        seed: u64,
+        traced: bool,
+        wanted: Wanted<'a>,
+    ) -> Result<Self, NotBuilt> {
         let mut world = Self {
             scenario,
             now: 0,
@@ -136,9 +177,11 @@ impl<'a> World<'a> {
             marks: BTreeMap::new(),
             conns: Vec::new(),
             raws: BTreeMap::new(),
+            seats: BTreeMap::new(),
             viewers: BTreeMap::new(),
             devices: Vec::new(),
             sdk: page::SdkServer::default(),
+            wanted,
             log: Log::default(),
             trace: Trace::new(traced),
             edges: None,
@@ -254,14 +297,19 @@ impl<'a> World<'a> {
         self.now
     }
 
+    /// How long an answer may take, in ms.
+    pub fn answer_time(&self) -> u64 {
+        SLOWEST + 2 * self.scenario.settings.latency
+    }
+
     /// What has happened.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// A scripted connection.
+    /// A scripted connection, by its name or as the latest one of a session.
     pub fn raw(&self, name: &str) -> Option<&Raw> {
-        self.raws.get(name)
+        self.raws.get(self.raw_name(name)?)
     }
 
     /// A device; in kind `sdk` the only one has no name.
@@ -283,7 +331,7 @@ impl<'a> World<'a> {
 
     /// What a scripted connection, or a device's app, is shown of a room.
     pub fn shown_roster(&self, who: &str, room: &str) -> Option<Roster> {
-        match self.raws.get(who) {
+        match self.raw(who) {
             Some(raw) => raw.roster(room).cloned(),
             None => self.devices.iter().find(|it| it.name == who)?.roster(room),
         }

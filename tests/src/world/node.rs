@@ -475,7 +475,14 @@ impl World<'_> {
                 // Its timer may well fire before it reads anything.
                 self.node_timer(node);
             }
-            for waiting in std::mem::take(&mut self.nodes[node].backlog) {
+            let mut backlog = std::mem::take(&mut self.nodes[node].backlog);
+            let left: Vec<usize> = (0..self.conns.len())
+                .filter(|&it| self.conns[it].engine.is_none() && has_left(&backlog, it))
+                .collect();
+            // As the server has it: a client that said hello and left before that was read was never there.
+            backlog
+                .retain(|it| !matches!(it, Waiting::Up(conn, Up::Frame(_)) if left.contains(conn)));
+            for waiting in backlog {
                 match waiting {
                     Waiting::Up(conn, up) => self.take_up(conn, up),
                     Waiting::Store(message) => self.take_from_store(node, &message),
@@ -572,15 +579,25 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Remembers how much waits for each viewer.
+    /// Remembers how much waits for those who are asked about.
     pub(super) fn watch_outboxes(&mut self) {
-        for (name, viewer) in &self.viewers {
-            let Some(conn) = viewer.conn.filter(|_| viewer.stalled) else { continue };
-            let row = &self.conns[conn];
-            if let (Some(engine), Some(id)) = (&self.nodes[row.node].engine, row.engine) {
-                let waiting = engine.waiting(id);
-                self.log.outboxes.entry(name.clone()).or_default().push((self.now, waiting));
+        for &name in &self.wanted.outboxes {
+            let of_viewer = self.viewers.get(name).and_then(|it| it.conn);
+            let device = || self.devices.iter().find(|it| it.name == name);
+            let conn = of_viewer.or_else(|| device()?.conns.values().next_back().copied());
+            let waiting = conn
+                .map(|it| &self.conns[it])
+                .and_then(|row| Some(self.nodes[row.node].engine.as_ref()?.waiting(row.engine?)));
+            let waiting = waiting.unwrap_or(0);
+            let log = self.log.outboxes.entry(name.to_owned()).or_default();
+            if log.last().is_none_or(|it| it.1 != waiting) {
+                log.push((self.now, waiting));
             }
         }
     }
+}
+
+/// Whether a connection's end is among what waits of it.
+fn has_left(backlog: &[Waiting], conn: usize) -> bool {
+    backlog.iter().any(|it| matches!(it, Waiting::Up(of, Up::End) if *of == conn))
 }

@@ -103,6 +103,7 @@ impl World<'_> {
                 self.log.devices.entry(name).or_default().callbacks.push(callback);
             }
             Output::Beacon { node, ticket } => self.device_beacons(device, node, ticket),
+            Output::Room(_) => self.edge(Edge::RoomTold { device }),
             Output::Link { state, .. } => self.link_told(device, state),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Scripted raw connections: they do what the script says, and beat.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use greendot_protocol::binary::{decode_server, encode_client};
 use greendot_protocol::{Beat, ClientFrame, Hello, ServerFrame, State};
@@ -22,10 +22,32 @@ pub struct Raw {
     pub(super) closed: Option<(u64, u16)>,
     /// Whether a welcome ever came.
     pub(super) welcomed: bool,
-    /// The rooms it has joined; their numbers are their places, from 1.
-    rooms: Vec<String>,
+    /// Its session: user/session.
+    session: String,
+    /// The rooms it has named; their numbers are their places, from 1.
+    rooms: Vec<Room>,
+    /// What its frames were answered with, if that is looked at: (when, the frame's kind or the
+    /// error).
+    answers: Option<Vec<(u64, &'static str)>>,
     /// What it was told of them.
     rosters: BTreeMap<String, Roster>,
+}
+
+/// A room under a number of a connection's own.
+#[derive(Debug)]
+struct Room {
+    name: String,
+    /// Whether it has joined it, and not left since.
+    joined: bool,
+}
+
+/// Where a session of scripted connections is.
+#[derive(Debug, Default)]
+pub(super) struct Seats {
+    /// Its latest connection.
+    conn: String,
+    /// The rooms that it has joined, by whichever of its connections, and not left.
+    rooms: BTreeSet<String>,
 }
 
 /// What a connection was told of a room.
@@ -42,6 +64,13 @@ pub struct Roster {
 impl Raw {
     fn reads(&mut self, now: u64, bytes: &[u8]) {
         let Ok(Some(frame)) = decode_server(bytes) else { return };
+        if let Some(answers) = &mut self.answers {
+            let what = match &frame {
+                ServerFrame::Error { code, .. } => code.name(),
+                frame => frame.kind().name(),
+            };
+            answers.push((now, what));
+        }
         let (number, count, whole, members) = match frame {
             ServerFrame::Room { number, members } => (number, None, true, members),
             ServerFrame::RoomEvents { number, members } => (number, None, false, members),
@@ -50,8 +79,10 @@ impl Raw {
             }
             _ => return,
         };
-        let Some(room) = self.rooms.get((number as usize).wrapping_sub(1)) else { return };
-        let roster = self.rosters.entry(room.clone()).or_default();
+        let room = self.rooms.get((number as usize).wrapping_sub(1));
+        // What comes of a room that was left since was under way.
+        let Some(room) = room.filter(|it| it.joined) else { return };
+        let roster = self.rosters.entry(room.name.clone()).or_default();
         roster.frames.push(now);
         if whole {
             roster.members.clear();
@@ -76,6 +107,11 @@ impl Raw {
         self.rosters.get(room)
     }
 
+    /// What its frames were answered with, by when.
+    pub fn answers(&self) -> &[(u64, &'static str)] {
+        self.answers.as_deref().unwrap_or_default()
+    }
+
     /// Whether a welcome ever came.
     pub fn welcomed(&self) -> bool {
         self.welcomed
@@ -85,9 +121,11 @@ impl Raw {
 /// What a scripted connection opens with.
 pub(super) struct RawHello<'a> {
     pub(super) token: &'a str,
+    pub(super) user: &'a str,
     pub(super) session: &'a str,
     pub(super) passive: bool,
-    pub(super) idle: bool,
+    /// What the hello says the person is; none: it does not say.
+    pub(super) idle: Option<bool>,
 }
 
 impl World<'_> {
@@ -99,6 +137,16 @@ impl World<'_> {
         beats: bool,
     ) {
         let conn = self.dial(node, Owner::Raw(name.to_owned()));
+        let session = format!("{}/{}", hello.user, hello.session);
+        let lives =
+            self.sessions(hello.user, None).iter().any(|it| *it.view.session == *hello.session);
+        let seats = self.seats.entry(session.clone()).or_default();
+        name.clone_into(&mut seats.conn);
+        if !lives {
+            // A session that has ended is in no room any more.
+            seats.rooms.clear();
+        }
+        let answers = self.wanted.answers.contains(name).then(Vec::new);
         self.raws.insert(
             name.to_owned(),
             Raw {
@@ -108,7 +156,9 @@ impl World<'_> {
                 muted_until: 0,
                 closed: None,
                 welcomed: false,
+                session,
                 rooms: Vec::new(),
+                answers,
                 rosters: BTreeMap::new(),
             },
         );
@@ -118,7 +168,7 @@ impl World<'_> {
                 session: hello.session,
                 token: hello.token,
                 passive: hello.passive,
-                idle: hello.idle.then_some(true),
+                idle: hello.idle,
                 ..Hello::default()
             }),
         );
@@ -144,19 +194,37 @@ impl World<'_> {
         self.at(at, ARRIVAL, Task::RawBeat(name.to_owned(), conn));
     }
 
+    /// The scripted connection of that name, or the latest one of that session.
+    pub(super) fn raw_name<'b>(&'b self, who: &'b str) -> Option<&'b str> {
+        if self.raws.contains_key(who) {
+            return Some(who);
+        }
+        self.seats.get(who).map(|it| &*it.conn)
+    }
+
+    /// A scripted connection goes into a room, or leaves it. A number stands for a room on one
+    /// connection only: to leave what its session joined on an earlier one, a client joins it anew.
     pub(super) fn raw_goes(&mut self, name: &str, room: &str, join: bool) {
         let Some(raw) = self.raws.get_mut(name).filter(|it| !it.vanished) else { return };
-        let place = raw.rooms.iter().position(|it| it == room).unwrap_or_else(|| {
-            raw.rooms.push(room.to_owned());
+        let conn = raw.conn;
+        let place = raw.rooms.iter().position(|it| it.name == room).unwrap_or_else(|| {
+            raw.rooms.push(Room { name: room.to_owned(), joined: false });
             raw.rooms.len() - 1
         });
+        let number = place as u32 + 1;
+        let here = std::mem::replace(&mut raw.rooms[place].joined, join);
         if !join {
             raw.rosters.remove(room);
         }
-        let (conn, number) = (raw.conn, place as u32 + 1);
-        let frame =
-            if join { ClientFrame::Join { number, room } } else { ClientFrame::Leave { number } };
-        self.raw_says(conn, &frame);
+        let seats = self.seats.entry(raw.session.clone()).or_default();
+        let held =
+            if join { !seats.rooms.insert(room.to_owned()) } else { seats.rooms.remove(room) };
+        if join || (held && !here) {
+            self.raw_says(conn, &ClientFrame::Join { number, room });
+        }
+        if !join {
+            self.raw_says(conn, &ClientFrame::Leave { number });
+        }
     }
 
     pub(super) fn raw_says(&mut self, conn: usize, frame: &ClientFrame<'_>) {

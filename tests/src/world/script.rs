@@ -5,7 +5,7 @@ use greendot_protocol::ClientFrame;
 use super::node::{THROWS, token};
 use super::raw::RawHello;
 use super::{Edge, NotBuilt, Task, World};
-use crate::file::Verb;
+use crate::file::{Kind, Verb};
 
 impl World<'_> {
     pub(super) fn step(&mut self, index: usize) -> Result<(), NotBuilt> {
@@ -21,8 +21,10 @@ impl World<'_> {
             Verb::Hangup { watcher } => self.viewer_hangs_up(watcher),
             Verb::Ask { repeat, .. } => self.ask_again(index, *repeat),
             Verb::List { watcher, .. } => self.viewer_lists(index, watcher),
-            Verb::Room { who, room, join } if self.raws.contains_key(who) => {
-                self.raw_goes(who, room, *join);
+            Verb::Room { who, room, join } if scenario.kind == Kind::Engine => {
+                if let Some(name) = self.raw_name(who).map(str::to_owned) {
+                    self.raw_goes(&name, room, *join);
+                }
             }
             Verb::Block { user, viewer, blocked } => {
                 self.on_engine(|engine, now| engine.set_block(now, user, viewer, *blocked));
@@ -32,7 +34,8 @@ impl World<'_> {
             Verb::Connect { user, session, conn, node, passive, idle, beats, fails } => {
                 let node = self.node_or_first(node.as_deref());
                 let token = if *fails { THROWS.to_owned() } else { token(user, None) };
-                let hello = RawHello { token: &token, session, passive: *passive, idle: *idle };
+                let (passive, idle) = (*passive, *idle);
+                let hello = RawHello { token: &token, user, session, passive, idle };
                 self.raw_connect(conn, node, &hello, *beats);
             }
             Verb::Beat { conn } => {

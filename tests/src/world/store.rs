@@ -40,7 +40,9 @@ impl World<'_> {
         let now = self.store_now();
         let (engine, thin) = (settings.engine, settings.thin);
         let mut twin = MemoryStore::new(engine, thin, now, epoch, seed, warming);
-        twin.keep_journal();
+        if self.wanted.journal {
+            twin.keep_journal();
+        }
         twin
     }
 

@@ -1,18 +1,15 @@
 //! Watchers: raw viewers with healthy connections.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use greendot_engine::core::{Answer, Mark};
 use greendot_protocol::binary::decode_server;
 use greendot_protocol::{Beat, ClientFrame, Hello, ServerFrame, State, WatchItem};
 
 use super::conn::{Down, Up};
-use super::log::{Asked, ViewerEvent, ViewerSnapshot};
+use super::log::{ViewerEvent, ViewerSnapshot};
 use super::node::token;
 use super::trace::server_words;
-use super::{ARRIVAL, Edge, Owner, Task, World};
-use crate::file::Verb;
+use super::{ARRIVAL, Owner, Task, World};
 
 /// A watcher.
 #[derive(Debug, Default)]
@@ -21,6 +18,8 @@ pub struct Viewer {
     pub(super) stalled: bool,
     /// The users behind the numbers that stand on this connection.
     numbers: BTreeMap<u32, String>,
+    /// The number under which each of them is told.
+    standing: BTreeMap<String, u32>,
     next: u32,
     requests: BTreeMap<u32, Vec<u32>>,
 }
@@ -43,6 +42,10 @@ impl World<'_> {
         for user in users {
             viewer.next += 1;
             viewer.numbers.insert(viewer.next, user.clone());
+            // A later watch of a user takes the place of an earlier one.
+            if let Some(before) = viewer.standing.insert(user.clone(), viewer.next) {
+                viewer.numbers.remove(&before);
+            }
             items.push(viewer.next);
         }
         let request = viewer.next;
@@ -60,9 +63,8 @@ impl World<'_> {
     ) -> usize {
         let node = self.node_or_first(node);
         let conn = self.dial(node, Owner::Viewer(name.to_owned()));
-        let stalled = self.viewers.get(name).is_some_and(|it| it.stalled);
-        self.viewers
-            .insert(name.to_owned(), Viewer { conn: Some(conn), stalled, ..Viewer::default() });
+        // What an earlier connection did not read is no concern of this one.
+        self.viewers.insert(name.to_owned(), Viewer { conn: Some(conn), ..Viewer::default() });
         self.raw_says(
             conn,
             &ClientFrame::Hello(Hello {
@@ -89,8 +91,7 @@ impl World<'_> {
     pub(super) fn viewer_unwatches(&mut self, name: &str, users: &[String]) {
         let Some(viewer) = self.viewers.get_mut(name) else { return };
         let Some(conn) = viewer.conn else { return };
-        let numbers: Vec<u32> =
-            viewer.numbers.iter().filter(|it| users.contains(it.1)).map(|it| *it.0).collect();
+        let numbers: Vec<u32> = users.iter().filter_map(|it| viewer.standing.remove(it)).collect();
         for number in &numbers {
             viewer.numbers.remove(number);
         }
@@ -134,7 +135,7 @@ impl World<'_> {
         let Ok(Some(frame)) = decode_server(bytes) else { return };
         self.note(|| format!("{name} ↓ {}", server_words(&frame)));
         let at = self.now;
-        self.log.frames.entry(name.to_owned()).or_default().push(format!("{frame:?}"));
+        self.keep_words(name, || server_words(&frame));
         let Some(viewer) = self.viewers.get_mut(name) else { return };
         match frame {
             ServerFrame::Snapshot { request, entries, .. } => {
@@ -165,103 +166,5 @@ impl World<'_> {
             }
             _ => {}
         }
-    }
-
-    /// One read of the ask of this step, and the next one later if it is repeated.
-    pub(super) fn ask_again(&mut self, step: usize, left: u64) {
-        let scenario = self.scenario;
-        let Verb::Ask { watcher, users, since, every, .. } = &scenario.steps[step].verb else {
-            return;
-        };
-        let node = self.node_of_viewer(watcher);
-        self.order += 1;
-        let ask = self.order;
-        self.asks.insert(ask, step);
-        let since = since.as_ref().and_then(|it| self.marks.get(it).cloned());
-        let now = self.engine_now();
-        let users: Vec<&str> = users.iter().map(String::as_str).collect();
-        if let Some(engine) = self.nodes[node].engine.as_mut() {
-            engine.ask(now, ask, watcher, &users, since);
-        }
-        self.pump(node);
-        if left > 1 {
-            let at = self.now + every;
-            self.at(at, super::STEP, Task::Ask { step, left: left - 1 });
-        }
-    }
-
-    /// The node that a viewer is connected to, or the first that stands.
-    fn node_of_viewer(&self, watcher: &str) -> usize {
-        let conn = self.viewers.get(watcher).and_then(|it| it.conn);
-        conn.map_or_else(|| self.node_or_first(None), |it| self.conns[it].node)
-    }
-
-    pub(super) fn viewer_lists(&mut self, step: usize, watcher: &str) {
-        let node = self.node_of_viewer(watcher);
-        self.order += 1;
-        let ask = self.order;
-        self.asks.insert(ask, step);
-        let now = self.engine_now();
-        if let Some(engine) = self.nodes[node].engine.as_mut() {
-            engine.list(now, ask, watcher);
-        }
-        self.pump(node);
-    }
-
-    /// A list has been answered.
-    pub(super) fn listed(&mut self, node: usize, ask: u64, users: &[Arc<str>]) {
-        let Some(step) = self.asks.remove(&ask) else { return };
-        let Verb::List { name, .. } = &self.scenario.steps[step].verb else { return };
-        let name = name.clone();
-        self.edge(Edge::Listed { node, step });
-        for user in users {
-            self.edge_with(user.as_bytes(), |user| Edge::Lists { user });
-        }
-        self.note(|| format!("list {name}: {users:?}"));
-        let users = users.iter().map(ToString::to_string).collect();
-        self.log.lists.insert(name, users);
-    }
-
-    /// An ask has been answered.
-    pub(super) fn answered(
-        &mut self,
-        node: usize,
-        ask: u64,
-        full: bool,
-        mark: Mark,
-        users: &[Answer],
-    ) {
-        let Some(step) = self.asks.remove(&ask) else { return };
-        let Verb::Ask { name, .. } = &self.scenario.steps[step].verb else { return };
-        let name = name.clone();
-        self.edge(Edge::Answered { node, step, full });
-        if let Some(edges) = &mut self.edges {
-            for it in users {
-                let (user, note) = (edges.keep(it.user.as_bytes()), edges.keep(it.note.as_bytes()));
-                let seen = it.seen.map(Self::from_engine);
-                let (state, version) = (it.state, it.version.0);
-                edges.add(Edge::AnswerOf { user, state, version, seen, note });
-            }
-        }
-        self.marks.insert(name.clone(), mark);
-        let answer: BTreeMap<String, Asked> = users
-            .iter()
-            .map(|it| {
-                let asked = Asked {
-                    state: it.state,
-                    version: it.version.0,
-                    last_seen: it.seen.map(Self::from_engine),
-                    note: it.note.to_string(),
-                };
-                (it.user.to_string(), asked)
-            })
-            .collect();
-        self.log.full_asks.insert(name.clone(), full);
-        self.note(|| {
-            let users: Vec<String> =
-                answer.iter().map(|(user, it)| format!("{user} is {it}")).collect();
-            format!("ask {name}: {}", users.join("; "))
-        });
-        self.log.asks.entry(name).or_default().push(answer);
     }
 }

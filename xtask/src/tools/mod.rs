@@ -10,7 +10,7 @@ mod browser;
 mod node;
 mod rust;
 
-pub(crate) use browser::{browser, webdriver_json};
+pub(crate) use browser::browser;
 
 /// Something a step cannot do without.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,8 +31,6 @@ pub(crate) enum Tool {
     Browser,
     /// Firefox
     Firefox,
-    /// The driver that wasm-bindgen tests reach Chromium through
-    WebDriver,
 }
 
 /// Makes sure that all of them are there; those found once are not looked for again.
@@ -52,7 +50,6 @@ pub(crate) fn ensure(tools: impl IntoIterator<Item = Tool>) -> Result<()> {
             Tool::Cxx => apt::command("c++", "a C++ compiler", "g++", CXX),
             Tool::Browser => browser::ensure_browser(),
             Tool::Firefox => apt::command("firefox-esr", "Firefox", "firefox-esr", FIREFOX),
-            Tool::WebDriver => browser::ensure_driver(),
         }?;
         found.push(tool);
     }

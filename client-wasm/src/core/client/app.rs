@@ -109,9 +109,9 @@ impl Client {
     /// it has to be left as often.
     pub fn join(&mut self, now: Time, room: &str) -> Room {
         let now = self.arrive(now);
-        let (place, first) = self.rooms.join(room);
-        if first && self.link.is_open() {
-            self.send(now, Message::Join { number: place.0 + 1, room: room.into() });
+        let (place, number) = self.rooms.join(room);
+        if let Some(number) = number.filter(|_| self.link.is_open()) {
+            self.send(now, Message::Join { number, room: room.into() });
         }
         place
     }
@@ -119,8 +119,9 @@ impl Client {
     /// A part leaves a room once.
     pub fn leave(&mut self, now: Time, room: Room) {
         let now = self.arrive(now);
-        if self.rooms.leave(room) && self.link.is_open() {
-            self.send(now, Message::Leave { number: room.0 + 1 });
+        let number = self.rooms.leave(room);
+        if let Some(number) = number.filter(|_| self.link.is_open()) {
+            self.send(now, Message::Leave { number });
         }
         self.forget_nobody();
     }

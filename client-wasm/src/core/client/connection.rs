@@ -163,7 +163,9 @@ impl Client {
         // The first two are about a user: the row stays unknown, whatever the snapshot leaves out.
         let refused = match code {
             ErrorCode::BadRoom | ErrorCode::TooManyRooms | ErrorCode::NotAllowed => {
-                self.refuse(code, about.saturating_sub(1), text);
+                if let Some(room) = self.rooms.numbered(about) {
+                    self.refuse(code, room.0, text);
+                }
                 return;
             }
             ErrorCode::BadUser => Wire::Refused,

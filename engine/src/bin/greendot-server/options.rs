@@ -67,6 +67,18 @@ pub(crate) struct Options {
     /// Who hides from everybody sees nobody.
     #[arg(long)]
     reciprocal: bool,
+    /// Above how many watchers a user is told about once an interval [default: 5000].
+    #[arg(long, value_name = "N")]
+    crowd_limit: Option<usize>,
+    /// That interval [default: 10].
+    #[arg(long, value_name = "SECONDS", value_parser = span)]
+    crowd_every: Option<Span>,
+    /// Above how many watchers no more is told of a user than whether it was there within the hour [default: never].
+    #[arg(long, value_name = "N")]
+    afar_limit: Option<usize>,
+    /// Above how many members whom one may see a room tells it a count and a sample [default: 50].
+    #[arg(long, value_name = "N")]
+    room_limit: Option<usize>,
     /// What to log: error, warn, info, debug, trace or off.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub(crate) log: LevelFilter,
@@ -145,6 +157,10 @@ impl Options {
             idle_after: self.idle_after.unwrap_or(default.idle_after),
             warmup: self.warmup.or(default.warmup),
             reciprocal: self.reciprocal,
+            crowd_limit: self.crowd_limit.unwrap_or(default.crowd_limit),
+            crowd_every: self.crowd_every.unwrap_or(default.crowd_every),
+            afar_limit: self.afar_limit.or(default.afar_limit),
+            room_limit: self.room_limit.unwrap_or(default.room_limit),
             audience: self.audience_url.is_some().then(|| self.audience_rule()),
             ..default
         }
@@ -268,6 +284,10 @@ mod tests {
         assert_eq!(settings.ttl, Span::from_millis(7500));
         assert_eq!(settings.grace, Span::from_secs(3));
         assert_eq!(settings.sweep, Settings::default().sweep);
+        let crowds = ["--dev", "--crowd-limit", "7", "--crowd-every", "2", "--afar-limit", "9"];
+        let settings = self::options(&crowds).settings();
+        assert_eq!((settings.crowd_limit, settings.afar_limit), (7, Some(9)));
+        assert_eq!(settings.crowd_every, Span::from_secs(2));
         for wrong in ["-1", "x", "NaN", "1e30"] {
             assert!(span(wrong).is_err(), "{wrong}");
         }

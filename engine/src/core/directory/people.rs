@@ -200,12 +200,15 @@ impl People {
         self.row_mut(id).first = session.map_or(NONE, |it| it.0);
     }
 
-    /// A frame was heard at `at`: last seen moves, and never back.
-    pub(super) fn hear(&mut self, id: UserId, at: Time) {
+    /// A frame was heard at `at`: last seen moves, and never back. True if it does.
+    pub(super) fn hear(&mut self, id: UserId, at: Time) -> bool {
         let row = self.row_mut(id);
-        if row.seen().is_none_or(|seen| seen < at) {
+        row.flags |= HEARD;
+        let later = row.seen().is_none_or(|seen| seen < at);
+        if later {
             row.seen = Moment::at(at);
         }
+        later
     }
 
     /// Takes what others see and what the user's own sessions see.

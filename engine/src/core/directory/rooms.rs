@@ -25,12 +25,20 @@ pub struct Roster {
     pub members: Vec<Arc<str>>,
 }
 
+/// A user in rooms. Members stand in an order that nobody can foresee, and that goes by their names alone: one by their
+/// numbers would tell who else there has been.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Occupant {
+    place: u64,
+    user: UserId,
+}
+
 #[derive(Debug, Default)]
 struct Room {
     /// How many sessions each user has there.
     members: HashMap<UserId, u32, foldhash::quality::FixedState>,
-    /// Those who do not hide from everybody, in an order that has nothing to do with them.
-    present: BTreeSet<(u64, UserId)>,
+    /// Those who do not hide from everybody.
+    present: BTreeSet<Occupant>,
     number: u64,
 }
 
@@ -57,39 +65,44 @@ impl Rooms {
         self.by_name.len()
     }
 
+    /// The user of this name, as a member.
+    pub(super) fn occupant(&self, user: UserId, name: &str) -> Occupant {
+        Occupant { place: self.hasher.hash_one(name), user }
+    }
+
     /// One more session of the user is in the room.
-    pub(super) fn enter(&mut self, room: &Arc<str>, user: UserId, present: bool) {
+    pub(super) fn enter(&mut self, room: &Arc<str>, member: Occupant, present: bool) {
         let row = self.by_name.entry(Arc::clone(room)).or_default();
-        let sessions = row.members.entry(user).or_default();
+        let sessions = row.members.entry(member.user).or_default();
         *sessions += 1;
         if *sessions == 1 {
-            self.show(room, user, present);
+            self.show(room, member, present);
         }
     }
 
     /// One session less.
-    pub(super) fn exit(&mut self, room: &Arc<str>, user: UserId) {
+    pub(super) fn exit(&mut self, room: &Arc<str>, member: Occupant) {
         let Some(row) = self.by_name.get_mut(room) else { return };
-        let Some(sessions) = row.members.get_mut(&user) else { return };
+        let Some(sessions) = row.members.get_mut(&member.user) else { return };
         *sessions -= 1;
         if *sessions > 0 {
             return;
         }
-        row.members.remove(&user);
-        self.show(room, user, false);
+        row.members.remove(&member.user);
+        self.show(room, member, false);
         if self.by_name.get(room).is_some_and(|it| it.members.is_empty()) {
             self.by_name.remove(room);
         }
     }
 
     /// A user who is in the room is seen there from now on, or is not.
-    pub(super) fn show(&mut self, room: &Arc<str>, user: UserId, present: bool) {
+    pub(super) fn show(&mut self, room: &Arc<str>, member: Occupant, present: bool) {
         let Some(row) = self.by_name.get_mut(room) else { return };
-        if present && !row.members.contains_key(&user) {
+        if present && !row.members.contains_key(&member.user) {
             return;
         }
-        let place = (self.hasher.hash_one(user), user);
-        let changed = if present { row.present.insert(place) } else { row.present.remove(&place) };
+        let changed =
+            if present { row.present.insert(member) } else { row.present.remove(&member) };
         if changed {
             self.number += 1;
             row.number = self.number;
@@ -121,7 +134,7 @@ impl Rooms {
         };
         let count = row.present.len();
         let told = if count > limit { CANDIDATES } else { limit };
-        let members = row.present.iter().take(told).map(|it| name(it.1)).collect();
+        let members = row.present.iter().take(told).map(|it| name(it.user)).collect();
         Roster { room: Arc::clone(room), number: row.number, count, members }
     }
 }

@@ -8,7 +8,7 @@ use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, State, Time};
 use super::face::Tally;
 use super::outlook::Outlooks;
 use super::people::{People, UserId};
-use super::rooms::Rooms;
+use super::rooms::{Occupant, Rooms};
 use super::sessions::{Removed, Session, Sessions};
 use super::{Connected, Face, Joining, Outlook, Record, Roster, SessionId, SessionView};
 use crate::core::gate::LastSeen;
@@ -295,6 +295,13 @@ impl Directory {
         self.take_out(session, heard).map_or(Change::default(), |user| self.settle(user))
     }
 
+    /// A session of the user, of which nothing was known here, was heard at `at`; true if last seen moves by it, which
+    /// stands still while the user is hidden.
+    pub fn hear(&mut self, user: &str, at: Time) -> (UserId, bool) {
+        let id = self.people.intern(user);
+        (id, self.people.mode(id).0 != Mode::Invisible && self.people.hear(id, at))
+    }
+
     /// Sessions of one user end together: one change, however many they are.
     pub fn end_all(&mut self, user: UserId, sessions: &[(SessionId, Time)]) -> Change {
         for &(session, heard) in sessions {
@@ -312,8 +319,8 @@ impl Directory {
             if self.people.mode(user).0 != Mode::Invisible {
                 self.people.hear(user, heard);
             }
-            for room in &extra.rooms {
-                self.rooms.exit(room, user);
+            for room in extra.rooms.iter().filter(|_| !on(Fault::RoomKept)) {
+                self.rooms.exit(room, self.occupant(user));
             }
         }
         Some(user)
@@ -331,11 +338,15 @@ impl Directory {
         let present = self.people.public(user).is_present();
         for room in &rooms {
             if passive {
-                self.rooms.exit(room, user);
+                self.rooms.exit(room, self.occupant(user));
             } else {
-                self.rooms.enter(room, user, present);
+                self.rooms.enter(room, self.occupant(user), present);
             }
         }
+    }
+
+    fn occupant(&self, user: UserId) -> Occupant {
+        self.rooms.occupant(user, self.people.name(user))
     }
 
     /// The session goes into a room; false if it is there already. A passive one is not seen there.
@@ -349,7 +360,7 @@ impl Directory {
         rooms.push(Arc::clone(room));
         if !passive {
             let present = self.people.public(user).is_present();
-            self.rooms.enter(room, user, present);
+            self.rooms.enter(room, self.occupant(user), present);
         }
         true
     }
@@ -362,7 +373,7 @@ impl Directory {
         let Some(place) = rooms.iter().position(|it| **it == *room) else { return false };
         let room = self.sessions.extra_mut(session).rooms.swap_remove(place);
         if !passive {
-            self.rooms.exit(&room, user);
+            self.rooms.exit(&room, self.occupant(user));
         }
         true
     }
@@ -554,7 +565,7 @@ impl Directory {
             .flat_map(|(id, _)| self.rooms_of(id).iter().cloned())
             .collect();
         for room in rooms {
-            self.rooms.show(&room, id, present);
+            self.rooms.show(&room, self.occupant(id), present);
         }
     }
 }

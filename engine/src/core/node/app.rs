@@ -77,8 +77,6 @@ impl Node {
         };
         let mut ended = Vec::new();
         for lease in self.leases_of(id) {
-            // The store ends them by itself.
-            self.forget_seat(lease);
             ended.extend(self.end_lease(now, lease, Ending::Code(CloseCode::Revoked)));
         }
         self.totals.endings.revoked += ended.len() as u64;
@@ -86,11 +84,13 @@ impl Node {
         self.publish(now, id, change);
     }
 
-    /// Shuts down politely: every connection is closed with `drain`, and its session lingers until
-    /// it has come back elsewhere.
+    /// Shuts down politely: every connection is closed with `drain`. By that alone no session ends (rule 10): each lingers
+    /// until it has come back elsewhere, or its lease runs out.
     pub fn drain(&mut self, now: Time) {
         for conn in self.conn_ids() {
-            self.hang_up(now, conn, CloseCode::Drain);
+            let Some(standing) = self.leases.get(conn) else { continue };
+            self.close(now, conn, Ending::Code(CloseCode::Drain));
+            self.linger_until(now, conn, standing.deadline);
         }
     }
 

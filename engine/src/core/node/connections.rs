@@ -169,11 +169,16 @@ impl Node {
     /// The session lingers from now on: until grace is over or its lease runs out.
     pub(super) fn linger(&mut self, now: Time, conn: ConnId) {
         let Some(standing) = self.leases.get(conn) else { return };
+        let grace = if on(Fault::LingerIgnored) { Span::ZERO } else { self.settings.grace };
+        self.linger_until(now, conn, (now + grace).min(standing.deadline));
+    }
+
+    /// The session lingers until then, or less if it does so already: of `closing` and the end of its connection the
+    /// first counts.
+    pub(super) fn linger_until(&mut self, now: Time, conn: ConnId, until: Time) {
         let Some(session) = self.session_of(conn) else { return };
         self.leases.end_reading(conn);
-        // Of `closing` and the end of its connection the first counts.
-        let grace = if on(Fault::LingerIgnored) { Span::ZERO } else { self.settings.grace };
-        self.leases.linger(conn, (now + grace).min(standing.deadline));
+        self.leases.linger(conn, until);
         self.directory.linger(session);
         self.tell_own_sessions();
         self.seat_lingers(now, conn);
@@ -201,7 +206,7 @@ impl Node {
         if self.shared.is_some()
             && let Some(name) = self.session_name(conn)
         {
-            self.seat_ends(now, conn, name, heard);
+            self.seat_ends(now, conn, name, heard, ending == Ending::Bye);
             self.forget_seat(conn);
         }
         self.close(now, conn, ending);

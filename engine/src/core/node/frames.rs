@@ -197,6 +197,7 @@ impl Node {
             }
             if self.watches.watched_by(viewer) >= WATCHES
                 && !self.watches.is_taken(viewer, item.number)
+                && !self.watches.sees(viewer, item.user)
             {
                 let text = format!(
                     "{WATCHES} users are watched already: unwatch some before watching others"

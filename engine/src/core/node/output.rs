@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::{CloseCode, Span, State, Time, Version};
 
-use super::ConnId;
+use super::{ConnId, RoomAnswer};
 use crate::core::{Glimpse, Name};
 use crate::store::Request;
 
@@ -45,6 +45,13 @@ pub enum Output {
         /// How the users stand, in the order of the ask; a name that stood there twice is told of
         /// once.
         users: Vec<Answer>,
+    },
+    /// The answer to [`super::Node::ask_rooms`].
+    Rooms {
+        /// The number that the ask was given.
+        ask: u64,
+        /// Who is in each of the rooms, in the order of the ask.
+        rooms: Vec<RoomAnswer>,
     },
     /// The answer to [`super::Node::list`].
     List {

@@ -8,9 +8,11 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use foldhash::quality::FixedState;
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Epoch, Time};
 
 use super::output::{Answer, Mark};
+use super::room_polls::RoomsLook;
 use super::shared::{Shared, Then};
 use super::{Node, Output};
 use crate::core::directory::{Outlook, Record};
@@ -32,6 +34,20 @@ pub(in crate::core::node) struct Look {
     pub(in crate::core::node) users: Vec<Arc<str>>,
     /// Only what changed since.
     since: Option<Mark>,
+    /// They are looked at as members of these rooms.
+    rooms: Option<Box<RoomsLook>>,
+}
+
+impl Look {
+    /// A look at the members of a poll's rooms.
+    pub(super) fn at_rooms(
+        ask: u64,
+        viewer: Arc<str>,
+        users: Vec<Arc<str>>,
+        rooms: RoomsLook,
+    ) -> Self {
+        Self { ask, viewer, users, since: None, rooms: Some(Box::new(rooms)) }
+    }
 }
 
 /// A look that waits for the application's answers about so many pairs.
@@ -55,12 +71,28 @@ type Found = (Arc<str>, Record);
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     waiting: BTreeMap<u64, Waiting>,
+    /// Polls' rooms to which the application is asked for the right.
+    rooms: BTreeMap<u64, RoomsLook>,
     next: u64,
 }
 
 impl Reads {
     pub(super) fn len(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.rooms.len()
+    }
+
+    pub(super) fn keep_rooms(&mut self, look: RoomsLook) -> u64 {
+        self.next += 1;
+        self.rooms.insert(self.next, look);
+        self.next
+    }
+
+    pub(super) fn rooms(&mut self, number: u64) -> Option<&mut RoomsLook> {
+        self.rooms.get_mut(&number)
+    }
+
+    pub(super) fn take_rooms(&mut self, number: u64) -> Option<RoomsLook> {
+        self.rooms.remove(&number)
     }
 }
 
@@ -73,7 +105,11 @@ impl Node {
         let mut seen = BTreeSet::<&str>::new();
         let names: Vec<Arc<str>> =
             users.iter().filter(|it| seen.insert(it)).map(|&it| it.into()).collect();
-        let look = Look { ask, viewer: viewer.into(), users: names, since };
+        let look = Look { ask, viewer: viewer.into(), users: names, since, rooms: None };
+        self.begin_look(now, look);
+    }
+
+    pub(super) fn begin_look(&mut self, now: Time, look: Look) {
         let pairs = look.users.clone();
         let viewer = Arc::clone(&look.viewer);
         if let Some(look) = self.wait_for_audience(now, &viewer, &pairs, What::Look(look)) {
@@ -187,6 +223,9 @@ impl Node {
         if viewer == user {
             return Sight::OWN;
         }
+        if on(Fault::BlockIgnoredInReads) {
+            return Sight::PUBLIC;
+        }
         let allowed = if hides { Fineness::Nothing } else { self.allowed(now, viewer, user) };
         Sight::PUBLIC.allowed(allowed).through(outlook.bars.get(user))
     }
@@ -230,10 +269,16 @@ impl Node {
 
     /// Answers with everything, or with what changed since the mark.
     fn give(&mut self, look: &Look, mut users: Vec<Answer>) {
+        if let Some(rooms) = &look.rooms {
+            return self.tell_polled(rooms, &users);
+        }
         let mark = Mark::of(self.epoch(), &users);
         let full = match &look.since {
             Some(since) if since.is_of(&mark) => {
-                let changed = since.changed(&mark);
+                let mut changed = since.changed(&mark);
+                if on(Fault::PollSaysNothing) {
+                    changed.fill(false);
+                }
                 let mut at = 0;
                 users.retain(|_| {
                     at += 1;

@@ -25,6 +25,8 @@ pub(super) enum Asker {
     Conn { conn: ConnId, number: u32 },
     /// A session is there already.
     Session { user: Arc<str>, session: Arc<str> },
+    /// A poll.
+    Poll(u64),
 }
 
 /// A question that waits for its answer, or for its time.
@@ -54,12 +56,14 @@ pub(super) struct Rights {
 enum By {
     Conn(ConnId),
     Session { user: Arc<str>, session: Arc<str>, room: Arc<str> },
+    Poll(u64),
 }
 
 impl Wish {
     fn by(&self) -> By {
         match &self.asker {
             Asker::Conn { conn, .. } => By::Conn(*conn),
+            Asker::Poll(number) => By::Poll(*number),
             Asker::Session { user, session } => By::Session {
                 user: Arc::clone(user),
                 session: Arc::clone(session),
@@ -151,6 +155,10 @@ impl Node {
             }
             (Some(false), Asker::Session { user, session }) => {
                 self.turn_out(now, user, session, &wish.room);
+            }
+            (may, &Asker::Poll(number)) => {
+                self.rights.failures += u64::from(may.is_none());
+                self.poll_right(now, number, &wish.room, may);
             }
             (None, _) => self.right_failed(now, wish),
         }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use foldhash::quality::FixedState;
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{CloseCode, ErrorCode, Span, Time};
 
 use super::{ConnId, Node};
@@ -81,6 +82,9 @@ impl Node {
     pub(super) fn end_tokens(&mut self, now: Time) {
         for _ in 0..AT_A_TIME {
             let Some(conn) = self.tokens.pop(now) else { return };
+            if on(Fault::TokenKept) {
+                continue;
+            }
             self.hang_up(now, conn, CloseCode::TokenExpired);
         }
     }

@@ -114,7 +114,7 @@ impl Watches {
         for watch in part {
             let Some(row) = self.watches.get(watch) else { continue };
             let differs = self.scene(now).glimpse(row).is_some_and(|it| row.shown.differs(&it));
-            // Where nothing differs, the numbering may still have to go on from what was shown.
+            // Where it was hidden, the numbering still goes on from what was shown.
             if differs || row.renumber {
                 self.outboxes.mark(watch);
             }

@@ -27,8 +27,8 @@ use greendot_protocol::{State, Time, Version};
 pub(crate) use self::crowd::CrowdRule;
 use self::onlooker::Onlookers;
 use self::outbox::Outboxes;
-pub(crate) use self::rooms::RoomWork;
 use self::rooms::Rooms;
+pub(crate) use self::rooms::{RoomWork, SAMPLE, rounded};
 use self::sight::{Pause, Scene};
 use self::subject::Subject;
 pub(crate) use self::viewer::ViewerId;
@@ -225,7 +225,8 @@ impl Watches {
     }
 
     /// Begins to show `user` to the viewer under `number`. What the viewer sees first is the
-    /// snapshot for the request that was opened last. `grant` is what the application lets it see,
+    /// snapshot for the request that was opened last. If it sees the user already, this watch takes
+    /// that one's place: a change is told once to a connection. `grant` is what the application lets it see,
     /// if it has said so. `record` is asked for only if nobody here watches the user yet; if it
     /// gives none, it is to be loaded.
     pub(crate) fn watch(
@@ -259,6 +260,12 @@ impl Watches {
         row.numbers.insert(number, watch);
         if let Some(Request { watches, .. }) = row.requests.last_mut() {
             watches.push(watch);
+        }
+        if let Some(before) = row.subjects.insert(subject, watch) {
+            if let Some(Under::Number(before)) = self.watches.get(before).map(|it| it.under) {
+                row.numbers.remove(&before);
+            }
+            self.remove(before);
         }
         Some(Begun { watch: WatchId(watch), load })
     }
@@ -296,10 +303,12 @@ impl Watches {
 
     /// Ends the watch with this number, if there is one.
     pub(crate) fn unwatch(&mut self, viewer: ViewerId, number: u32) {
-        let found = self.viewers.get_mut(viewer.0).and_then(|it| it.numbers.remove(&number));
-        if let Some(watch) = found {
-            self.remove(watch);
+        let Some(row) = self.viewers.get_mut(viewer.0) else { return };
+        let Some(watch) = row.numbers.remove(&number) else { return };
+        if let Some(gone) = self.watches.get(watch) {
+            row.subjects.remove(&gone.subject);
         }
+        self.remove(watch);
     }
 
     /// The user, if anybody here watches it.

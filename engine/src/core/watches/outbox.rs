@@ -103,7 +103,14 @@ impl Outboxes {
         }
     }
 
-    /// All that is new for the watch has been seen, or it has ended.
+    /// The watch has had its first sight. What is marked stays marked: when it is told must not depend on what else was.
+    pub(super) fn begin_marks(&mut self, watch: Id) {
+        if let Some(mark) = self.marks.get_mut(watch.slot as usize).filter(|it| it.next == UNSEEN) {
+            mark.next = UNMARKED;
+        }
+    }
+
+    /// The watch has ended.
     pub(super) fn unmark(&mut self, watch: Id) {
         let Some(mark) = self.marks.get_mut(watch.slot as usize) else { return };
         let Mark { viewer, next, before } = *mark;
@@ -260,7 +267,7 @@ mod tests {
         boxes.begin(watch(0), viewer(0), true);
         boxes.mark(watch(0));
         assert_eq!(boxes.len(viewer(0)), 0);
-        boxes.unmark(watch(0));
+        boxes.begin_marks(watch(0));
         boxes.mark(watch(0));
         assert_eq!(boxes.len(viewer(0)), 1);
     }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use greendot_protocol::Time;
+use greendot_protocol::sabotage::{Fault, on};
 
 use super::onlooker::Onlookers;
 use super::subject::Subject;
-use super::{Shown, Watch, WatchId, Watches};
+use super::{Shown, Under, Watch, WatchId, Watches};
 use crate::core::directory::{Bar, Outlook, Screen};
 use crate::core::gate::{Fineness, Glimpse, Light, Sight};
 use crate::core::node::ConnId;
@@ -60,6 +61,8 @@ impl<'a> Scene<'a> {
             return Sight::PUBLIC.allowed(Fineness::Nothing);
         }
         let outlook = onlooker.and_then(|it| it.outlook.as_ref());
+        let open = on(Fault::BlockIgnoredInRooms) && matches!(watch.under, Under::Seat(_));
+        let outlook = outlook.filter(|_| !open);
         Sight::PUBLIC.allowed(watch.grant).through(outlook.and_then(|it| it.bars.get(user)))
     }
 
@@ -99,8 +102,8 @@ impl Watches {
             let Some(subject) = self.subjects.get(row.subject) else { continue };
             let bar = |of: &Outlook| of.bars.get(&*subject.name).copied().unwrap_or_default();
             let (was, is): (Bar, Bar) = (bar(&before), bar(outlook));
-            if was != is {
-                row.renumber |= is.screen.is_none();
+            if was != is && !on(Fault::BlockUnheard) {
+                row.renumber |= is.screen.is_none() && !on(Fault::BlockLeavesGap);
                 self.touch(now, watch);
             }
         }

@@ -104,7 +104,7 @@ fn show<'a>(
     let watch = watches.get_mut(id)?;
     let Under::Number(number) = watch.under else { return None };
     let glimpse = scene.glimpse(watch)?;
-    outboxes.unmark(id);
+    outboxes.begin_marks(id);
     watch.offset = 0;
     watch.renumber = false;
     watch.shown = Shown::of(&glimpse, glimpse.version());

@@ -20,6 +20,8 @@ pub(super) struct Viewer {
     pub(super) onlooker: Id,
     /// The client's numbers. It chose them itself, so crafted ones slow down nobody else.
     pub(super) numbers: HashMap<u32, Id, FixedState>,
+    /// The one watch of each user whom it sees under a number.
+    pub(super) subjects: BTreeMap<Id, Id>,
     /// The rooms that it looks into, by the client's numbers.
     pub(super) seats: BTreeMap<u32, Id>,
     /// Numbers of rooms of which it is to be told that nobody is there for it any more.
@@ -65,6 +67,7 @@ impl Watches {
             conn,
             onlooker,
             numbers: HashMap::default(),
+            subjects: BTreeMap::new(),
             seats: BTreeMap::new(),
             cleared: BTreeSet::new(),
             requests: Vec::new(),
@@ -117,6 +120,13 @@ impl Watches {
     /// Whether this number stands for a user already.
     pub(crate) fn is_taken(&self, viewer: ViewerId, number: u32) -> bool {
         self.viewers.get(viewer.0).is_some_and(|it| it.numbers.contains_key(&number))
+    }
+
+    /// Whether the viewer sees this user under some number already.
+    pub(crate) fn sees(&self, viewer: ViewerId, user: &str) -> bool {
+        let subject = self.names.get(user);
+        let row = self.viewers.get(viewer.0);
+        subject.zip(row).is_some_and(|(subject, row)| row.subjects.contains_key(subject))
     }
 
     /// What waits for the viewer: entries, counted by users.

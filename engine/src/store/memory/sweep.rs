@@ -3,7 +3,7 @@
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
-use super::{MemoryStore, ON_TIME, UNREACHED};
+use super::{MemoryStore, ON_TIME, RENEWED_EVERY, UNREACHED};
 use crate::core::directory::SessionId;
 use crate::store::{NodeId, Notice, Report, SessionName, Silent};
 
@@ -26,7 +26,7 @@ impl MemoryStore {
             self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, session)| *session).collect();
         for (node, sessions) in &self.covered {
             let renewed = self.nodes.get(node).map_or(Time::ZERO, |it| it.renewed);
-            if renewed + self.settings.ttl - self.covers() <= now {
+            if renewed + RENEWED_EVERY + self.settings.ttl - self.settings.beat <= now {
                 // The node has died. Sessions that are not due yet stay.
                 ended.extend(
                     sessions.iter().filter(|it| {
@@ -67,6 +67,11 @@ impl MemoryStore {
     /// A run of a node that asks no more and holds nothing any more.
     fn forget_node(&mut self, node: NodeId) {
         self.nodes.remove(&node);
+        self.forget_interest(node);
+    }
+
+    /// The node is told of nobody and nothing any more.
+    pub(super) fn forget_interest(&mut self, node: NodeId) {
         self.rooms.retain(|_, row| {
             row.nodes.remove(&node);
             !row.nodes.is_empty()

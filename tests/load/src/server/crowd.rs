@@ -81,6 +81,31 @@ pub(super) async fn open_many(
     Ok(clients)
 }
 
+/// Has all clients watch these users, and waits until each has been told how they stand.
+///
+/// # Errors
+///
+/// If the server does not take it.
+pub(super) async fn watch(
+    peer: Peer,
+    mut clients: Vec<Client>,
+    users: &[u16],
+) -> io::Result<Vec<Client>> {
+    for client in &mut clients {
+        for message in peer.watch(users) {
+            client.send(message).await.map_err(io::Error::other)?;
+        }
+    }
+    for client in &mut clients {
+        let mut first = if peer.tells_at_watch() { users.len() } else { 1 };
+        while first > 0 {
+            let heard = hear(peer, client).await?;
+            first -= usize::from(matches!(heard, Heard::Entries(_) | Heard::Snapshot));
+        }
+    }
+    Ok(clients)
+}
+
 /// Clients that all watch the same users.
 #[derive(Debug)]
 pub(super) struct Crowd {
@@ -111,23 +136,10 @@ impl Crowd {
         users: &[u16],
     ) -> io::Result<Self> {
         let names = (0..size).map(|number| format!("watcher-{number}")).collect();
-        let clients = open_many(peer, port, names).await?;
+        let clients = watch(peer, open_many(peer, port, names).await?, users).await?;
         let tally = Arc::new(Tally::default());
         let mut reading = JoinSet::new();
-        for mut client in clients {
-            for message in peer.watch(users) {
-                client.send(message).await.map_err(io::Error::other)?;
-            }
-            // What tells how they stand now is not counted.
-            let mut first = if peer.tells_at_watch() { users.len() } else { 1 };
-            while first > 0 {
-                first -= usize::from(match hear(peer, &mut client).await? {
-                    Heard::Entries(_) => true,
-                    // Our snapshot.
-                    Heard::Other => !peer.tells_at_watch(),
-                    _ => false,
-                });
-            }
+        for client in clients {
             reading.spawn(count(peer, client, Arc::clone(&tally)));
         }
         Ok(Self { tally, _reading: reading })

@@ -8,6 +8,7 @@ mod peer;
 mod process;
 mod serve;
 mod stalled;
+mod throng;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ pub use peer::Peer;
 pub use process::Process;
 pub use serve::serve;
 pub use stalled::stalled;
+pub use throng::{Throng, crew, throng};
 
 /// Where the servers are that this one is measured against.
 #[derive(Clone, Debug)]

@@ -23,6 +23,8 @@ pub(super) enum Heard {
     Welcome,
     /// How so many watched users stand.
     Entries(usize),
+    /// The answer to a watch, where that is no such entry.
+    Snapshot,
     /// It wants an answer.
     Answer(Message),
     /// Nothing that is counted.
@@ -96,6 +98,7 @@ impl Peer {
             (Self::Greendot, Message::Binary(bytes)) => match binary::decode_server(bytes) {
                 Ok(Some(ServerFrame::Welcome(_))) => Heard::Welcome,
                 Ok(Some(ServerFrame::Events { entries, .. })) => Heard::Entries(entries.len()),
+                Ok(Some(ServerFrame::Snapshot { .. })) => Heard::Snapshot,
                 _ => Heard::Other,
             },
             (Self::Ws, Message::Binary(_)) => Heard::Entries(1),

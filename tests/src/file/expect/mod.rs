@@ -3,8 +3,9 @@
 mod parse;
 mod values;
 
-use greendot_protocol::State;
+use greendot_protocol::{CloseCode, State};
 
+pub(crate) use self::values::end_name;
 use super::settings::FileSettings;
 
 /// From when to when, in ms, both ends included.
@@ -99,7 +100,7 @@ pub enum Expect {
     },
     ConnClosed {
         conn: String,
-        closed: String,
+        closed: u16,
         at: Window,
     },
     ConnOpenAt {
@@ -108,7 +109,7 @@ pub enum Expect {
     },
     ConnRefused {
         conn: String,
-        refused: String,
+        refused: u16,
     },
     Empty {
         at: u64,
@@ -152,7 +153,7 @@ pub enum Expect {
         client: String,
         at: u64,
         is: String,
-        why: Option<String>,
+        why: Option<CloseCode>,
     },
     Links {
         client: String,
@@ -258,6 +259,15 @@ pub enum Expect {
 }
 
 impl Expect {
+    /// The nodes that it names.
+    pub(super) fn nodes(&self) -> Vec<&String> {
+        match self {
+            Self::Sessions { nodes: Some(nodes), .. } => nodes.iter().collect(),
+            Self::DialPeak { node, .. } => vec![node],
+            _ => Vec::new(),
+        }
+    }
+
     /// The moments at which it is to be looked at while the run lasts, in ms.
     pub(crate) fn moments(&self, until: u64) -> Vec<u64> {
         match self {

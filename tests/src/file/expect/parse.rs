@@ -1,5 +1,7 @@
 //! Reading an expectation.
 
+use greendot_protocol::{ClientKind, CloseCode};
+
 use super::super::fields::{Fields, nearest, span, state};
 use super::super::json::Json;
 use super::super::settings::FileSettings;
@@ -7,60 +9,79 @@ use super::super::{FileError, Kind};
 use super::values::*;
 use super::{Expect, Window};
 
-/// The key that says what an expectation is about.
-const HEADS: &[&str] = &[
-    "watcher",
-    "ask",
-    "snapshot",
-    "never_sent",
-    "ask_same",
-    "sessions",
-    "last_seen",
-    "conn",
-    "empty",
-    "published",
-    "outbox",
-    "memory",
-    "view",
-    "shown",
-    "callbacks",
-    "link",
-    "links",
-    "open_at_once",
-    "stale",
-    "dials",
-    "dial_peak",
-    "silence",
-    "beats",
-    "sent",
-    "lease",
-    "writes",
-    "answered",
-    "conns",
-    "timers",
-    "ago",
-    "list",
-    "roster",
-    "room",
-    "leaks",
-    "refused_start",
+const ENGINE: u8 = Kind::Engine.bit();
+const WORLD: u8 = Kind::World.bit();
+const NODES: u8 = ENGINE | WORLD;
+const CLIENT: u8 = WORLD | Kind::Sdk.bit();
+const ALL: u8 = NODES | CLIENT;
+
+/// The key that says what an expectation is about, and the kinds it is for.
+const HEADS: &[(&str, u8)] = &[
+    ("watcher", NODES),
+    ("ask", NODES),
+    ("snapshot", NODES),
+    ("never_sent", NODES),
+    ("ask_same", NODES),
+    ("sessions", NODES),
+    ("last_seen", NODES),
+    ("conn", ENGINE),
+    ("empty", NODES),
+    ("published", NODES),
+    ("outbox", NODES),
+    ("memory", NODES),
+    ("view", CLIENT),
+    ("shown", CLIENT),
+    ("callbacks", CLIENT),
+    ("link", CLIENT),
+    ("links", CLIENT),
+    ("open_at_once", CLIENT),
+    ("stale", CLIENT),
+    ("dials", CLIENT),
+    ("dial_peak", WORLD),
+    ("silence", NODES),
+    ("beats", CLIENT),
+    ("sent", CLIENT),
+    ("lease", NODES),
+    ("writes", NODES),
+    ("answered", ENGINE),
+    ("conns", NODES),
+    ("timers", CLIENT),
+    ("ago", CLIENT),
+    ("list", ENGINE),
+    ("roster", NODES),
+    ("room", NODES),
+    ("leaks", CLIENT),
+    ("refused_start", ALL),
 ];
+
+/// The kinds of frames that clients send.
+fn frames() -> Vec<(&'static str, &'static str)> {
+    ClientKind::ALL.iter().map(|it| (it.name(), it.name())).collect()
+}
+
+/// The close codes of the protocol.
+fn codes() -> Vec<(&'static str, CloseCode)> {
+    CloseCode::ALL.iter().map(|it| (it.name(), *it)).collect()
+}
 
 /// How exact a time of last seen is, in ms.
 const SEEN_EXACT: u64 = 1;
 
 impl Expect {
-    pub(in crate::file) fn parse(json: &Json, slack: u64) -> Result<Self, FileError> {
+    pub(in crate::file) fn parse(json: &Json, kind: Kind, slack: u64) -> Result<Self, FileError> {
+        let wrong = |text| Err(FileError { line: json.line, text });
         let mut fields = Fields::of(json, "an expectation")?;
         // `ask` answers may be checked for `last_seen`: the head is the first in this order.
-        let Some(head) = HEADS.iter().copied().find(|head| fields.has(head)) else {
+        let Some(&(head, kinds)) = HEADS.iter().find(|(head, _)| fields.has(head)) else {
             let odd = fields.keys().next().unwrap_or("");
-            return Err(FileError {
-                line: json.line,
-                text: format!("an expectation that is not known: `{odd}`; {}", nearest(odd, HEADS)),
-            });
+            let here = HEADS.iter().filter(|it| it.1 & kind.bit() != 0).map(|it| it.0);
+            let near = nearest(odd, &here.collect::<Vec<_>>());
+            return wrong(format!("an expectation that is not known: `{odd}`; {near}"));
         };
-        let expect = Self::parse_head(head, &mut fields, slack)?;
+        if kinds & kind.bit() == 0 {
+            return wrong(format!("`{head}` is no expectation of kind `{}`", kind.name()));
+        }
+        let expect = Self::parse_head(head, &mut fields, kind, slack)?;
         fields.finish()?;
         Ok(expect)
     }
@@ -68,6 +89,7 @@ impl Expect {
     fn parse_head(
         head: &'static str,
         fields: &mut Fields<'_>,
+        kind: Kind,
         slack: u64,
     ) -> Result<Self, FileError> {
         Ok(match head {
@@ -93,7 +115,7 @@ impl Expect {
             "ask" => Self::parse_ask(fields)?,
             "snapshot" => Self::Snapshot {
                 watcher: fields.need_text(head)?,
-                nth: fields.whole("nth")?.unwrap_or(1),
+                nth: fields.ordinal("nth")?.unwrap_or(1),
                 user: fields.need_text("user")?,
                 state: fields.state("state")?,
                 version: fields.whole("version")?,
@@ -102,9 +124,14 @@ impl Expect {
                 watcher: fields.need_text(head)?,
                 text: fields.need_text("text")?,
             },
-            "ask_same" => Self::AskSame {
-                asks: fields.need_list(head)?.iter().map(ask_part).collect::<Result<_, _>>()?,
-            },
+            "ask_same" => {
+                let asks = fields.need_list(head)?;
+                if asks.len() < 2 {
+                    let text = "`ask_same` compares two answers or more".into();
+                    return Err(FileError { line: fields.line(), text });
+                }
+                Self::AskSame { asks: asks.iter().map(ask_part).collect::<Result<_, _>>()? }
+            }
             "sessions" => Self::Sessions {
                 user: fields.need_text(head)?,
                 at: fields.need_time("at")?,
@@ -120,7 +147,7 @@ impl Expect {
             },
             "conn" => Self::parse_conn(fields, slack)?,
             "empty" => {
-                fields.flag(head)?;
+                fields.need_true(head)?;
                 Self::Empty { at: fields.need_time("at")? }
             }
             "published" => {
@@ -131,26 +158,14 @@ impl Expect {
                 at_most: fields.need_whole("at_most")?,
                 between: between(fields)?,
             },
-            "memory" => {
-                let (from, to) = span(&fields.need(head)?, head)?;
-                let line = fields.line();
-                let shape = || FileError {
-                    line,
-                    text: "`memory` is [from, to] and `within` a share like 0.1".into(),
-                };
-                Self::Memory {
-                    from,
-                    to: to.ok_or_else(shape)?,
-                    within: fields.number("within")?.ok_or_else(shape)?,
-                }
-            }
+            "memory" => Self::parse_memory(fields)?,
             "view" => Self::View {
-                client: fields.client(head)?,
+                client: fields.client(head, kind)?,
                 at: fields.need_time("at")?,
                 users: view_users(&fields.need("users")?)?,
             },
             "shown" => {
-                let client = fields.client(head)?;
+                let client = fields.client(head, kind)?;
                 let user = fields.need_text("user")?;
                 match fields.list("never")? {
                     Some(items) => Self::NeverShown {
@@ -173,29 +188,29 @@ impl Expect {
                 }
             }
             "callbacks" => Self::Callbacks {
-                client: fields.client(head)?,
+                client: fields.client(head, kind)?,
                 part: fields.text("part")?,
                 count: need_count(fields)?,
                 between: between(fields)?,
             },
             "link" => Self::Link {
-                client: fields.client(head)?,
+                client: fields.client(head, kind)?,
                 at: fields.need_time("at")?,
                 is: link_name(&fields.need("is")?)?,
-                why: fields.text("why")?,
+                why: fields.choice("why", &codes())?,
             },
             "links" => Self::Links {
-                client: fields.client(head)?,
+                client: fields.client(head, kind)?,
                 are: fields.need_list("are")?.iter().map(link_name).collect::<Result<_, _>>()?,
             },
             "open_at_once" => Self::OpenAtOnce {
-                client: fields.client(head)?,
+                client: fields.client(head, kind)?,
                 at_most: fields.need_whole("at_most")?,
             },
             "stale" => {
                 let line = fields.line();
                 Self::Stale {
-                    client: fields.client(head)?,
+                    client: fields.client(head, kind)?,
                     at: fields.need_time("at")?,
                     is: fields.flag("is")?.ok_or_else(|| FileError {
                         line,
@@ -204,7 +219,7 @@ impl Expect {
                 }
             }
             "dials" => Self::Dials {
-                client: fields.client(head)?,
+                client: fields.client(head, kind)?,
                 count: need_count(fields)?,
                 between: between(fields)?,
             },
@@ -219,15 +234,13 @@ impl Expect {
                 between: between(fields)?,
             },
             "beats" => Self::Beats {
-                client: fields.client(head)?,
+                client: fields.client(head, kind)?,
                 count: need_count(fields)?,
                 between: between(fields)?,
             },
             "sent" => Self::Sent {
-                client: fields.client(head)?,
-                frame: fields
-                    .need_choice("frame", &super::super::step_frames::FRAMES.map(|it| (it, it)))?
-                    .to_owned(),
+                client: fields.client(head, kind)?,
+                frame: fields.need_choice("frame", &frames())?.to_owned(),
                 count: need_count(fields)?,
                 between: between(fields)?,
             },
@@ -244,7 +257,7 @@ impl Expect {
             "answered" => Self::Answered {
                 conn: fields.need_text(head)?,
                 at: fields.need_time("at")?,
-                is: fields.need_text("is")?,
+                is: answer(&fields.need("is")?)?,
             },
             "conns" => Self::Conns {
                 user: fields.need_text(head)?,
@@ -252,7 +265,7 @@ impl Expect {
                 is: fields.need_whole("is")?,
             },
             "timers" => Self::Timers {
-                client: fields.client(head)?,
+                client: fields.client(head, kind)?,
                 same_at: fields
                     .need_list("same_at")?
                     .iter()
@@ -260,7 +273,7 @@ impl Expect {
                     .collect::<Result<_, FileError>>()?,
             },
             "ago" => Self::Ago {
-                client: fields.client(head)?,
+                client: fields.client(head, kind)?,
                 user: fields.need_text("user")?,
                 at: fields.need_time("at")?,
                 is: around(&fields.need("is")?, "is", SEEN_EXACT)?,
@@ -298,7 +311,9 @@ impl Expect {
                 count: fields.whole("count")?,
                 members: fields.names("members")?,
             },
-            "leaks" => Self::Leaks { client: fields.client(head)?, at: fields.need_time("at")? },
+            "leaks" => {
+                Self::Leaks { client: fields.client(head, kind)?, at: fields.need_time("at")? }
+            }
             _ => {
                 let mut settings = FileSettings::new(Kind::Engine);
                 let json = fields.need("refused_start")?;
@@ -308,6 +323,18 @@ impl Expect {
                 Self::RefusedStart { settings, names: fields.need_names("names")? }
             }
         })
+    }
+
+    fn parse_memory(fields: &mut Fields<'_>) -> Result<Self, FileError> {
+        let line = fields.line();
+        let shape = |text: &str| FileError { line, text: text.into() };
+        let (from, to) = span(&fields.need("memory")?, "memory")?;
+        let to = to.ok_or_else(|| shape("`memory` is [from, to]: two times to compare"))?;
+        match fields.number("within")? {
+            Some(within) if (0.0..=1.0).contains(&within) => Ok(Self::Memory { from, to, within }),
+            Some(_) => Err(shape("`within` is a share, from 0 to 1")),
+            None => Err(shape("`memory` needs `within`: a share like 0.1")),
+        }
     }
 
     fn parse_ask(fields: &mut Fields<'_>) -> Result<Self, FileError> {
@@ -338,16 +365,17 @@ impl Expect {
     fn parse_conn(fields: &mut Fields<'_>, slack: u64) -> Result<Self, FileError> {
         let line = fields.line();
         let conn = fields.need_text("conn")?;
-        if let Some(refused) = fields.text("refused")? {
-            return Ok(Self::ConnRefused { conn, refused });
+        if let Some(json) = fields.take("refused") {
+            return Ok(Self::ConnRefused { conn, refused: code(&json, "refused")? });
         }
         if let Some(at) = fields.time("open_at")? {
             return Ok(Self::ConnOpenAt { conn, at });
         }
-        let closed = fields.text("closed")?.ok_or_else(|| FileError {
+        let closed = fields.take("closed").ok_or_else(|| FileError {
             line,
             text: "a `conn` is expected to be `closed`, `refused` or open (`open_at`)".into(),
         })?;
+        let closed = code(&closed, "closed")?;
         let at = match fields.take("at") {
             Some(json) => window(&json, "at", slack)?,
             None => Window::ALL,

@@ -1,6 +1,6 @@
 //! The values in an expectation.
 
-use greendot_protocol::State;
+use greendot_protocol::{CloseCode, ErrorCode, ServerKind, State};
 
 use super::super::FileError;
 use super::super::fields::{Fields, span, state, whole};
@@ -167,6 +167,49 @@ pub(super) fn shown(json: &Json) -> Result<ShownState, FileError> {
 
 pub(super) fn link_name(json: &Json) -> Result<String, FileError> {
     let known = LINKS.map(|(name, ())| (name, name));
+    super::super::fields::choice(json, "is", &known).map(str::to_owned)
+}
+
+/// Ends of connections that have no close code of ours: (name, number).
+const ENDS: [(&str, u16); 2] = [("bye", 1000), ("lost", 1006)];
+
+/// How a connection's end is called.
+pub(crate) fn end_name(code: u16) -> String {
+    match CloseCode::from_number(code) {
+        Some(it) => it.name().into(),
+        None => {
+            ENDS.iter().find(|it| it.1 == code).map_or_else(|| code.to_string(), |it| it.0.into())
+        }
+    }
+}
+
+/// The close code of this name, or number.
+pub(super) fn code(json: &Json, key: &str) -> Result<u16, FileError> {
+    let ours = CloseCode::ALL.iter().map(|it| (it.name(), it.number()));
+    let known: Vec<(&str, u16)> = ours.chain(ENDS).collect();
+    let number = match &json.kind {
+        JsonKind::Number(_) => Some(whole(json, key)?),
+        JsonKind::Text(text) => text.parse().ok(),
+        _ => None,
+    };
+    match number {
+        Some(number) => match known.iter().find(|it| u64::from(it.1) == number) {
+            Some(it) => Ok(it.1),
+            None => Err(FileError {
+                line: json.line,
+                text: format!("`{key}` knows no close code {number}: the protocol lists them"),
+            }),
+        },
+        None => super::super::fields::choice(json, key, &known),
+    }
+}
+
+/// How a frame may be answered: an error, a frame of another kind, or the connection's end.
+pub(super) fn answer(json: &Json) -> Result<String, FileError> {
+    let errors = ErrorCode::ALL.iter().map(|it| it.name());
+    let frames = ServerKind::ALL.iter().map(|it| it.name());
+    let ends = CloseCode::ALL.iter().map(|it| it.name()).chain(ENDS.map(|it| it.0));
+    let known: Vec<(&str, &str)> = errors.chain(frames).chain(ends).map(|it| (it, it)).collect();
     super::super::fields::choice(json, "is", &known).map(str::to_owned)
 }
 

@@ -84,7 +84,7 @@ pub enum Verb {
         conn: String,
         node: Option<String>,
         passive: bool,
-        idle: bool,
+        idle: Option<bool>,
         beats: bool,
         fails: bool,
     },

@@ -4,16 +4,20 @@ use greendot_protocol::State;
 
 use super::super::fields::{Fields, nearest, state, whole};
 use super::super::json::{Json, JsonKind};
+use super::super::range::Copy;
 use super::super::{FileError, Kind};
 use super::{Callback, FrameStep, LINKS, LinkAction, Step, Verb};
 
-const ENGINE: u8 = 1;
-const WORLD: u8 = 2;
-const SDK: u8 = 4;
+const ENGINE: u8 = Kind::Engine.bit();
+const WORLD: u8 = Kind::World.bit();
+const SDK: u8 = Kind::Sdk.bit();
 const BOTH: u8 = ENGINE | WORLD;
 
 /// How often one `ask` may read.
 const READS: u64 = 100_000;
+
+/// How often a second there may be input: times are whole milliseconds.
+const MOST_INPUT: f64 = 1e3;
 
 /// Every verb and the kinds it is for.
 const VERBS: &[(&str, u8)] = &[
@@ -28,7 +32,7 @@ const VERBS: &[(&str, u8)] = &[
     ("beat", ENGINE),
     ("idle", ENGINE),
     ("active", ENGINE),
-    ("note", ENGINE),
+    ("note", BOTH),
     ("mode", BOTH),
     ("bye", ENGINE),
     ("closing", ENGINE),
@@ -82,38 +86,42 @@ const VERBS: &[(&str, u8)] = &[
 ];
 
 impl Step {
-    /// Reads the `index`th of `count` copies of a step.
-    pub(in crate::file) fn parse(
-        json: &Json,
-        kind: Kind,
-        index: usize,
-        count: usize,
-    ) -> Result<Self, FileError> {
+    /// Reads a step, or one of those that a range stands for.
+    pub(in crate::file) fn parse(copy: &Copy, kind: Kind) -> Result<Self, FileError> {
+        let json = &copy.json;
         let mut fields = Fields::of(json, "a step")?;
         let at = fields.need_time("t")?;
         let name = verb_name(&fields)?;
         let (_, kinds) = VERBS.iter().find(|(verb, _)| *verb == name).expect("named by verb_name");
-        let bit = match kind {
-            Kind::Engine => ENGINE,
-            Kind::Sdk => SDK,
-            Kind::World => WORLD,
-        };
-        if kinds & bit == 0 {
+        if kinds & kind.bit() == 0 {
             return Err(FileError {
                 line: json.line,
-                text: format!("`{name}` is no step of kind `{kind:?}`").to_lowercase(),
+                text: format!("`{name}` is no step of kind `{}`", kind.name()),
             });
         }
-        let over = fields.time("over")?.unwrap_or(0);
-        let verb = Verb::parse(name, &mut fields)?;
+        let over_line = fields.line_of("over");
+        let after = match (fields.time("over")?, copy.of) {
+            (None, _) => 0,
+            (Some(over), Some(count)) => {
+                (over as f64 * copy.index as f64 / count as f64).round() as u64
+            }
+            (Some(_), None) => {
+                return Err(FileError {
+                    line: over_line,
+                    text: "`over` spreads the steps of a range, and this step has none: name one, \
+                           like \"c{1..100}\""
+                        .into(),
+                });
+            }
+        };
+        let verb = Verb::parse(name, kind, &mut fields)?;
         fields.finish()?;
-        let at = at + (over as f64 * index as f64 / count as f64).round() as u64;
-        Ok(Self { at, line: json.line, verb })
+        Ok(Self { at: at + after, line: json.line, verb })
     }
 
-    /// Every node that a step names must be one of the file's.
-    pub(crate) fn check_nodes(&self, nodes: &[String]) -> Result<(), FileError> {
-        let named: Vec<&String> = match &self.verb {
+    /// The nodes that it names.
+    pub(crate) fn nodes(&self) -> Vec<&String> {
+        match &self.verb {
             Verb::Watch { node, .. } | Verb::Connect { node, .. } => node.iter().collect(),
             Verb::Open { nodes, .. } => nodes.iter().collect(),
             Verb::Kill { node }
@@ -124,13 +132,6 @@ impl Step {
             | Verb::Hold { node, .. }
             | Verb::Refuse { node, .. } => vec![node],
             _ => Vec::new(),
-        };
-        match named.into_iter().find(|it| !nodes.contains(it)) {
-            None => Ok(()),
-            Some(node) => Err(FileError {
-                line: self.line,
-                text: format!("there is no node {node}; `nodes` names {}", nodes.join(", ")),
-            }),
         }
     }
 }
@@ -143,15 +144,12 @@ fn verb_name(fields: &Fields<'_>) -> Result<&'static str, FileError> {
         // `idle` and `active` are verbs; `frame` never stands beside another.
         [] => {
             let verbs: Vec<&str> = VERBS.iter().map(|(verb, _)| *verb).collect();
-            let odd = fields.keys().find(|key| *key != "t").unwrap_or("");
-            Err(FileError {
-                line: fields.line(),
-                text: format!(
-                    "a step without a verb that is known: {}; {}",
-                    if odd.is_empty() { "only `t`".into() } else { format!("`{odd}`") },
-                    nearest(odd, &verbs)
-                ),
-            })
+            let text = match fields.keys().find(|key| *key != "t") {
+                Some(odd) => format!("`{odd}`; {}", nearest(odd, &verbs)),
+                None => format!("only `t`; known here: {}", verbs.join(", ")),
+            };
+            let text = format!("a step without a verb that is known: {text}");
+            Err(FileError { line: fields.line(), text })
         }
         several => Err(FileError {
             line: fields.line(),
@@ -170,7 +168,7 @@ fn session_name(name: &str, line: usize) -> Result<(String, String), FileError> 
 }
 
 impl Verb {
-    fn parse(name: &'static str, fields: &mut Fields<'_>) -> Result<Self, FileError> {
+    fn parse(name: &'static str, kind: Kind, fields: &mut Fields<'_>) -> Result<Self, FileError> {
         let line = fields.line();
         let text = |fields: &mut Fields<'_>| fields.need_text(name);
         Ok(match name {
@@ -184,14 +182,7 @@ impl Verb {
                 Self::Unwatch { watcher: text(fields)?, users: fields.need_names("users")? }
             }
             "hangup" => Self::Hangup { watcher: text(fields)? },
-            "ask" => Self::Ask {
-                watcher: text(fields)?,
-                users: fields.need_names("users")?,
-                name: fields.need_text("as")?,
-                since: fields.text("since")?,
-                repeat: fields.times("repeat", READS)?.unwrap_or(1),
-                every: fields.time("every")?.unwrap_or(0),
-            },
+            "ask" => Self::parse_ask(fields)?,
             "stall" => Self::Stall { watcher: text(fields)?, stalled: true },
             "unstall" => Self::Stall { watcher: text(fields)?, stalled: false },
             "renew" => Self::Renew { watcher: text(fields)? },
@@ -203,8 +194,7 @@ impl Verb {
                     session,
                     node: fields.text("node")?,
                     passive: fields.flag("passive")?.unwrap_or(false),
-                    idle: fields.choice("flag", &[("idle", true), ("active", false)])?
-                        == Some(true),
+                    idle: fields.choice("flag", &[("idle", true), ("active", false)])?,
                     beats: fields.flag("beats")?.unwrap_or(true),
                     fails: fields.choice("fails", &[("login", true)])?.unwrap_or(false),
                 }
@@ -249,7 +239,7 @@ impl Verb {
                 join: name == "room_join",
             },
             "app_watch" => Self::AppWatch {
-                client: fields.client(name)?,
+                client: fields.client(name, kind)?,
                 users: fields.need_names("users")?,
                 part: fields.text("part")?.unwrap_or_else(|| "p1".into()),
                 callback: fields
@@ -260,7 +250,7 @@ impl Verb {
                     .unwrap_or(Callback::Look),
             },
             "app_unwatch" => Self::AppUnwatch {
-                client: fields.client(name)?,
+                client: fields.client(name, kind)?,
                 users: fields.need_names("users")?,
                 part: fields.text("part")?.unwrap_or_else(|| "p1".into()),
             },
@@ -292,11 +282,7 @@ impl Verb {
             "sign_out" => Self::SignOut { client: text(fields)? },
             "leave_page" => Self::LeavePage { client: text(fields)? },
             "before_unload" => Self::BeforeUnload { client: text(fields)? },
-            "input" => Self::Input {
-                client: text(fields)?,
-                per_second: fields.number("per_second")?.unwrap_or(0.0),
-                until: fields.time("until")?.unwrap_or(0),
-            },
+            "input" => Self::parse_input(fields)?,
             "hide" | "show" => Self::Hidden { client: text(fields)?, hidden: name == "hide" },
             "freeze" | "thaw" => Self::Frozen { client: text(fields)?, frozen: name == "freeze" },
             "sleep" | "wake" => Self::Asleep { client: text(fields)?, asleep: name == "sleep" },
@@ -315,21 +301,59 @@ impl Verb {
             "refuse" => Self::Refuse { node: text(fields)?, until: fields.need_time("until")? },
             "frame" => Self::Frame(FrameStep::parse(&fields.need("frame")?)?),
             "lost" => {
-                fields.flag("lost")?;
+                fields.need_true("lost")?;
                 Self::Lost
             }
             _ => {
-                fields.flag("back")?;
+                fields.need_true("back")?;
                 Self::Back
             }
         })
+    }
+
+    fn parse_ask(fields: &mut Fields<'_>) -> Result<Self, FileError> {
+        let line = fields.line();
+        let watcher = fields.need_text("ask")?;
+        let users = fields.need_names("users")?;
+        let name = fields.need_text("as")?;
+        let since = fields.text("since")?;
+        let repeat = fields.times("repeat", READS)?;
+        let every = fields.time("every")?;
+        let text = match (repeat, every) {
+            (Some(2..), None) => "`repeat` needs `every`: how many seconds between two reads?",
+            (None, Some(_)) => "`every` needs `repeat`: how many reads?",
+            _ => {
+                let (repeat, every) = (repeat.unwrap_or(1), every.unwrap_or(0));
+                return Ok(Self::Ask { watcher, users, name, since, repeat, every });
+            }
+        };
+        Err(FileError { line, text: text.into() })
+    }
+
+    fn parse_input(fields: &mut Fields<'_>) -> Result<Self, FileError> {
+        let line = fields.line();
+        let client = fields.need_text("input")?;
+        let per_second = fields.number("per_second")?;
+        let until = fields.time("until")?;
+        let wrong = |text: &str| Err(FileError { line, text: text.into() });
+        match (per_second, until) {
+            (None, None) => Ok(Self::Input { client, per_second: 0.0, until: 0 }),
+            (Some(per_second), Some(until)) if per_second > 0.0 && per_second <= MOST_INPUT => {
+                Ok(Self::Input { client, per_second, until })
+            }
+            (Some(_), Some(_)) => {
+                wrong(&format!("`per_second` must be more than 0, and {MOST_INPUT} at most"))
+            }
+            (Some(_), None) => wrong("`per_second` needs `until`: when does it end?"),
+            (None, Some(_)) => wrong("`until` needs `per_second`: how often is there input?"),
+        }
     }
 
     fn parse_on(fields: &mut Fields<'_>) -> Result<Self, FileError> {
         let client = fields.need_text("on")?;
         let known = LINKS.map(|(name, ())| (name, name));
         let state = fields.need_choice("state", &known)?.to_owned();
-        let nth = fields.whole("nth")?.unwrap_or(1);
+        let nth = fields.ordinal("nth")?.unwrap_or(1);
         let actions = fields
             .need_list("do")?
             .iter()

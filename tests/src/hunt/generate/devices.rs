@@ -39,6 +39,9 @@ impl Draft {
             stored: None,
             twin_of: None,
         });
+        if self.rooms && !self.rng.one_in(3) {
+            self.room(name.clone());
+        }
         if !self.rng.one_in(4) {
             self.app_watch(name);
         }

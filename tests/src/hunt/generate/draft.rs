@@ -26,8 +26,9 @@ pub(super) struct Draft {
     pub(super) busy_until: u64,
     pub(super) conns: usize,
     pub(super) asks: usize,
-    /// Whether anybody goes into rooms.
+    /// Whether anybody goes into rooms, and hides from others.
     pub(super) rooms: bool,
+    pub(super) blocks: bool,
     /// The store answers nothing.
     pub(super) down: bool,
 }

@@ -27,9 +27,10 @@ pub fn world(seed: u64) -> Plan {
     let watchers = if kind == Kind::Engine { 1 + rng.below(3) } else { rng.below(3) };
     let users = 1 + rng.below(4);
     let rooms = rng.one_in(2);
-    if rooms && rng.one_in(3) {
+    if rooms && rng.one_in(2) {
         settings.engine.room_limit = 1 + rng.below(2);
     }
+    let blocks = rng.one_in(2);
     let mut draft = Draft {
         kind,
         settings,
@@ -56,6 +57,7 @@ pub fn world(seed: u64) -> Plan {
         conns: 0,
         asks: 0,
         rooms,
+        blocks,
         down: false,
         rng,
     };
@@ -108,13 +110,13 @@ impl Draft {
 
     /// Steps for both kinds.
     fn common_step(&mut self) {
-        match self.rng.below(26) {
+        match self.rng.below(32) {
             0..=4 => self.mode(),
             5..=11 => self.watcher_step(),
             12 => self.revoke(),
-            13..=15 => self.block(),
-            16 => self.note(),
-            17..=18 => self.read(),
+            13..=19 if self.blocks => self.block(),
+            20 => self.note(),
+            21..=23 => self.read(),
             _ => self.node_step(),
         }
     }
@@ -201,11 +203,14 @@ impl Draft {
         let name = self.watchers[watcher].name.to_owned();
         match self.rng.below(8) {
             0..=3 => self.watch(watcher),
+            // Without a connection there is nothing to end and nothing to leave unread.
+            _ if self.watchers[watcher].lost => {}
             4 if !self.watchers[watcher].watched.is_empty() => {
                 let many = self.watchers[watcher].watched.len();
                 let user = self.watchers[watcher].watched.remove(self.rng.below(many));
                 self.step(Verb::Unwatch { watcher: name, users: vec![user] });
             }
+            4 => self.step(Verb::Renew { watcher: name }),
             5 => {
                 self.watchers[watcher].watched.clear();
                 self.watchers[watcher].lost = true;
@@ -219,11 +224,12 @@ impl Draft {
         }
     }
 
-    /// The watcher watches those of some users that it does not watch yet.
+    /// The watcher watches those of some users that it does not watch yet, or now and then all of them.
     fn watch(&mut self, watcher: usize) {
         let mut users = self.some_users();
+        let again = self.rng.one_in(8);
         let row = &mut self.watchers[watcher];
-        users.retain(|it| !row.watched.contains(it));
+        users.retain(|it| again || !row.watched.contains(it));
         if users.is_empty() {
             return;
         }
@@ -232,12 +238,15 @@ impl Draft {
     }
 
     pub(super) fn watch_these(&mut self, watcher: usize, users: Vec<String>) {
+        let mut token_until = None;
         if self.watchers[watcher].lost {
             self.watchers[watcher].lost = false;
+            self.watchers[watcher].stalled = false;
             self.watchers[watcher].node = self.some_node();
+            token_until = self.rng.one_in(8).then(|| self.now + 500 * self.rng.below(80) as u64);
         }
         let node = self.named(self.watchers[watcher].node);
         let watcher = self.watchers[watcher].name.to_owned();
-        self.step(Verb::Watch { watcher, users, node, token_until: None });
+        self.step(Verb::Watch { watcher, users, node, token_until });
     }
 }

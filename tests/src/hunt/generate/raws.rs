@@ -19,11 +19,15 @@ impl Draft {
             conn,
             node: self.named(node),
             passive,
-            idle: self.rng.one_in(5),
+            idle: self.rng.one_in(5).then_some(true),
             beats: !self.rng.one_in(6),
             fails: self.rng.one_in(30),
         };
+        let conn = self.raws.last().map(|it| it.name.clone()).unwrap_or_default();
         self.step(verb);
+        if self.rooms && !self.rng.one_in(3) {
+            self.room(conn);
+        }
     }
 
     pub(super) fn raw_step(&mut self) {

@@ -20,10 +20,14 @@ pub(super) struct Conn {
     /// Whether its session is passive.
     pub(super) passive: bool,
     pub(super) epoch: Option<u32>,
+    /// When its token ends, if it does.
+    pub(super) token_until: Option<u64>,
     /// Its node still has it open.
     pub(super) open: bool,
     /// Its node has closed it.
     pub(super) is_closing: bool,
+    /// Its hello, for this user's session of this name, waits at a node that stands still.
+    pub(super) awaits: Option<(usize, String)>,
     /// That it has ended waits at a node that stands still: what comes after is not of it.
     pub(super) end_waits: bool,
     /// What it was told last of its node's word.

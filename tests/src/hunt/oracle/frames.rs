@@ -6,6 +6,7 @@ use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello};
 use super::conn::Watch;
 use super::session::{Leaving, Session, When};
 use super::states::Flags;
+use super::tokens::token_until;
 use super::{Due, Found, Kind, Oracle, SLACK};
 
 /// What a connection is closed with that has said goodbye.
@@ -30,8 +31,23 @@ impl Oracle<'_> {
                 && now < session.may_end(cluster)
             {
                 session.awaited = true;
+                self.conns[conn].awaits = Some((user, hello.session.into()));
                 self.derive(user);
             }
+        }
+    }
+
+    pub(super) fn end_waits(&mut self, conn: usize) {
+        let now = self.now;
+        self.conns[conn].waiting.push_back(now);
+        self.conns[conn].end_waits = true;
+        // Who said hello and left before that was read was never there.
+        let Some((user, name)) = self.conns[conn].awaits.take() else { return };
+        let others = self.conns.iter().filter_map(|it| it.awaits.as_ref());
+        let still = others.filter(|it| (it.0, &*it.1) == (user, &*name)).count() > 0;
+        if let Some(session) = self.users[user].session(&name) {
+            session.awaited &= still;
+            self.derive(user);
         }
     }
 
@@ -171,6 +187,7 @@ impl Oracle<'_> {
             return;
         }
         match frame {
+            ClientFrame::Token(token) => self.conns[conn].token_until = token_until(token),
             ClientFrame::Watch { request, users } => {
                 let serials =
                     users.iter().map(|it| self.watch(conn, said, it.number, it.user)).collect();
@@ -192,7 +209,8 @@ impl Oracle<'_> {
         self.serial += 1;
         let serial = self.serial;
         let row = &mut self.conns[conn];
-        row.watches.retain(|it| it.number != number);
+        // Of a number, and of a user, the latest watch counts.
+        row.watches.retain(|it| it.number != number && it.user != user);
         row.watches.push(Watch {
             serial,
             number,
@@ -216,6 +234,7 @@ impl Oracle<'_> {
         let unsure_by = (!heard).then_some(conn);
         self.conns[conn].session = hello.session.to_owned();
         self.conns[conn].passive = hello.passive;
+        self.conns[conn].token_until = token_until(hello.token);
         if self.users[user].revoked {
             if self.cluster.shares {
                 // Known once the store is asked.
@@ -392,6 +411,9 @@ impl Oracle<'_> {
         row.is_closing = true;
         if let Some(place) = expected {
             self.to_close.remove(place);
+            return Ok(());
+        }
+        if self.token_ends(conn, code) {
             return Ok(());
         }
         self.lease_ended(conn, code)

@@ -20,6 +20,7 @@ mod session;
 mod states;
 mod stays;
 mod steps;
+mod tokens;
 mod user;
 mod views;
 mod watching;
@@ -58,8 +59,6 @@ pub struct Oracle<'a> {
     conns: Vec<Conn>,
     devices: Vec<Device>,
     serial: u64,
-    /// Watchers that read nothing.
-    stalled: Vec<String>,
     /// Connections that are to be closed.
     to_close: Vec<Due>,
     /// By user: the changes that applications were told of.
@@ -78,6 +77,8 @@ pub struct Oracle<'a> {
     round: u64,
     /// Whether anyone's possible states changed in this turn.
     shifted: bool,
+    /// The devices that anything happened to in this turn, by their numbers.
+    touched: Vec<bool>,
 }
 
 /// A connection that is to be closed.
@@ -118,7 +119,6 @@ impl<'a> Oracle<'a> {
             conns: Vec::new(),
             devices: Vec::new(),
             serial: 0,
-            stalled: Vec::new(),
             to_close: Vec::new(),
             turned: Vec::new(),
             drained: None,
@@ -128,6 +128,7 @@ impl<'a> Oracle<'a> {
             alarm: u64::MAX,
             round: 0,
             shifted: false,
+            touched: Vec::new(),
         }
     }
 
@@ -148,6 +149,7 @@ impl<'a> Oracle<'a> {
                 self.reading_ends()?;
             }
             self.edge(world, edges, edge, scripted)?;
+            self.touch(&edge);
         }
         self.reading_ends()?;
         if let Some(node) = self.drained.take() {
@@ -164,10 +166,30 @@ impl<'a> Oracle<'a> {
         if round {
             self.round = self.now + ROUND;
         }
-        if round || !edges.is_empty() {
+        if round || self.touched.contains(&true) {
             self.look_at_devices(world, round)?;
+            self.touched.fill(false);
         }
         Ok(())
+    }
+
+    /// Marks the devices that something happens to.
+    fn touch(&mut self, edge: &Edge) {
+        self.touched.resize(self.devices.len(), false);
+        let device = match *edge {
+            Edge::Step(_) => return self.touched.fill(true),
+            Edge::Says { device, .. }
+            | Edge::Told { device, .. }
+            | Edge::RoomTold { device }
+            | Edge::Link { device, .. } => Some(device),
+            Edge::Got { conn, .. } | Edge::Lost { conn, .. } | Edge::Dialled { conn } => {
+                self.conns[conn].device
+            }
+            _ => None,
+        };
+        if let Some(device) = device {
+            self.touched[device] = true;
+        }
     }
 
     /// What changes by time alone.
@@ -180,6 +202,7 @@ impl<'a> Oracle<'a> {
                 self.derive(user);
             }
         }
+        self.check_tokens()?;
         self.check_closings()
     }
 
@@ -215,13 +238,10 @@ impl<'a> Oracle<'a> {
             Edge::Dialled { conn } => self.dialled(world, conn),
             Edge::FrameWaits { conn, bytes } => self.frame_waits(conn, edges.bytes(bytes)),
             Edge::PongWaits { conn } => self.pong_waits(conn),
-            Edge::EndWaits { conn } => {
-                self.conns[conn].waiting.push_back(now);
-                self.conns[conn].end_waits = true;
-            }
+            Edge::EndWaits { conn } => self.end_waits(conn),
             Edge::Frame { conn, bytes } => self.frame(conn, edges.bytes(bytes)),
             Edge::Pong { conn } => self.pong(conn),
-            Edge::Taken { .. } => {}
+            Edge::Taken { .. } | Edge::RoomTold { .. } => {}
             Edge::Refused { conn, .. } => self.conns[conn].open = false,
             Edge::Ended { conn } => self.ended(conn),
             Edge::Closes { conn, code } => return self.closes(conn, code),
@@ -257,9 +277,8 @@ impl<'a> Oracle<'a> {
             Owner::Raw(name) | Owner::Viewer(name) => (None, name.clone()),
         };
         debug_assert_eq!(conn, self.conns.len());
-        let stalled = matches!(row.owner(), Owner::Viewer(_)) && self.stalled.contains(&name);
         let node = row.node();
-        self.conns.push(Conn { node, device, name, stalled, open: true, ..Conn::default() });
+        self.conns.push(Conn { node, device, name, open: true, ..Conn::default() });
         if let Some(device) = device {
             let device = &mut self.devices[device];
             device.conn = Some(conn);

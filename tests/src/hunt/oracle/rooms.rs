@@ -21,7 +21,7 @@ pub(super) struct Seat {
     told: Option<BTreeMap<usize, State>>,
     /// About how many there are, if it was told that.
     count: Option<u32>,
-    /// When it was last told that unasked, and may be told so again.
+    /// When it was last told that anew.
     counted: Option<u64>,
     /// Since when what it was told is not right, by user; and since when the count is not.
     wrong_since: BTreeMap<usize, u64>,
@@ -75,8 +75,9 @@ impl Oracle<'_> {
         if rooms.len() <= room {
             rooms.resize_with(room + 1, Vec::new);
         }
-        if let Some(session) = self.users[user].session_on(conn) {
-            session.enter(room, heard && session.certain_from <= now);
+        match self.users[user].session_on(conn) {
+            Some(session) => session.enter(room, heard && session.certain_from <= now),
+            None => self.old_one_moved(conn, user, room),
         }
         self.shifted = true;
         self.raise_alarm(now);
@@ -94,8 +95,21 @@ impl Oracle<'_> {
 
     fn exits(&mut self, conn: usize, user: usize, room: usize) {
         let (now, heard) = (self.now, self.cluster.is_heard(self.conns[conn].node));
-        if let Some(session) = self.users[user].session_on(conn) {
-            session.exit(room, heard && session.certain_from <= now);
+        match self.users[user].session_on(conn) {
+            Some(session) => session.exit(room, heard && session.certain_from <= now),
+            None => self.old_one_moved(conn, user, room),
+        }
+    }
+
+    /// While not every node knows that another connection has taken the place of this one, what it says
+    /// may still be believed.
+    fn old_one_moved(&mut self, conn: usize, user: usize, room: usize) {
+        let cluster = &self.cluster;
+        let row = &self.conns[conn];
+        if let Some(session) = self.users[user].session(&row.session)
+            && !(cluster.is_settled(row.node) && cluster.is_settled(session.node))
+        {
+            session.may_have_moved(room);
         }
     }
 
@@ -120,14 +134,29 @@ impl Oracle<'_> {
         if must { there } else { there.with(State::Offline) }
     }
 
-    /// How many may be told to be in a room, at least and at most.
-    fn count_in(&self, node: usize, room: usize) -> (u32, u32) {
+    /// How many a connection may be told to be in a room, at least and at most: those whom it may see, or,
+    /// where they are too many to be named to the nodes, all who do not hide from everybody.
+    fn count_in(&self, conn: usize, room: usize) -> (u32, u32) {
+        let row = &self.conns[conn];
+        let seen = self.count_of(row.node, room, row.user);
+        let all = self.count_of(row.node, room, None);
+        let vast = 2 * self.room_limit();
+        if all.1 <= vast {
+            seen
+        } else if all.0 > vast {
+            all
+        } else {
+            (seen.0.min(all.0), seen.1.max(all.1))
+        }
+    }
+
+    fn count_of(&self, node: usize, room: usize, viewer: Option<usize>) -> (u32, u32) {
         let (mut least, mut most) = (0, 0);
         for user in 0..self.users.len() {
             let here = self.users[user].presence(room, self.behind_since(node));
-            let public = self.allowed(node, user, None);
-            most += u32::from(here.may && !public.is_absent());
-            let absent = public.has(State::Offline) || public.has(State::Unknown);
+            let allowed = self.allowed(node, user, viewer.filter(|it| *it != user));
+            most += u32::from(here.may && !allowed.is_absent());
+            let absent = allowed.has(State::Offline) || allowed.has(State::Unknown);
             least += u32::from(here.must && !absent);
         }
         (least, most)
@@ -188,7 +217,7 @@ impl Oracle<'_> {
             let state = members.iter().find(|it| it.0 == user).map_or(State::Offline, |it| it.1);
             self.weigh_member(conn, room, user, state)?;
         }
-        let (least, _) = self.count_in(self.conns[conn].node, room);
+        let (least, _) = self.count_in(conn, room);
         if least > self.room_limit() && self.cluster.is_settled(self.conns[conn].node) {
             let text = format!("{least} are named in {}", self.rooms[room]);
             return self.complain(Kind::CrowdWrong, text);
@@ -242,8 +271,8 @@ impl Oracle<'_> {
         let members = self.members(conn, sample)?;
         let Seat { room, said, counted, .. } = self.conns[conn].seats[place];
         let node = self.conns[conn].node;
-        let settled = self.cluster.is_settled(node);
-        if let Some(before) = counted.filter(|it| settled && now + SLACK < it + CROWD) {
+        let (settled, tick) = (self.cluster.is_settled(node), self.cluster.periods.tick);
+        if let Some(before) = counted.filter(|it| settled && now + SLACK + tick < it + CROWD) {
             let text =
                 format!("{} is counted {} ms after {before} ms", self.rooms[room], now - before);
             return self.complain(Kind::CrowdWrong, text);
@@ -263,7 +292,8 @@ impl Oracle<'_> {
             return self.complain(Kind::CrowdWrong, text);
         }
         let seat = &mut self.conns[conn].seats[place];
-        seat.counted = seat.told.is_some().then_some(now);
+        // The first time goes at once, and the next with the clock.
+        seat.counted = seat.count.is_some().then_some(now);
         seat.told = Some(members.iter().copied().collect());
         seat.count = Some(count);
         self.shifted = true;
@@ -286,14 +316,14 @@ impl Oracle<'_> {
             let seat = &self.conns[conn].seats[place];
             let (room, told) = (seat.room, seat.told.clone());
             let Some(told) = told else { continue };
-            let (least, most) = self.count_in(self.conns[conn].node, room);
+            let (least, most) = self.count_in(conn, room);
             let limit = self.room_limit();
             let right = match seat.count {
                 _ if !blamed => true,
                 None => least <= limit,
                 Some(count) => {
                     let gone = |it: (&usize, &State)| self.seen_in(conn, room, *it.0).has(*it.1);
-                    let about = (rounded(least)..=rounded(most)).contains(&count);
+                    let about = (told_as(least)..=told_as(most)).contains(&count);
                     most > limit && about && told.iter().all(gone)
                 }
             };
@@ -359,7 +389,7 @@ impl Oracle<'_> {
                     continue;
                 }
                 let (count, told) = (seat.count, &seat.told);
-                let right = self.count_in(self.conns[conn].node, seat.room);
+                let right = self.count_in(conn, seat.room);
                 let text = format!(
                     "{owner} was told {count:?} in {room}, {told:?}; since {since} ms there are {right:?}"
                 );
@@ -389,8 +419,10 @@ impl Oracle<'_> {
             .flat_map(|conn| self.conns[conn].seats.iter().map(move |it| (conn, it)))
             .collect();
         let vague = |seat: &Seat| {
-            let mut here = self.users.iter().map(|it| it.presence(seat.room, None));
-            here.any(|it| it.may != it.must)
+            self.users.iter().any(|it| {
+                let (here, public) = (it.presence(seat.room, None), it.public());
+                here.may != here.must || (!public.is_absent() && public.has(State::Offline))
+            })
         };
         if seats.iter().any(|it| vague(it.1)) {
             return None;
@@ -400,9 +432,9 @@ impl Oracle<'_> {
 
     fn kept_for(&self, conn: usize, seat: &Seat) -> Vec<usize> {
         let row = &self.conns[conn];
-        let crowd = self.count_in(row.node, seat.room).0 > self.room_limit();
+        let vast = self.count_of(row.node, seat.room, None).0 > 2 * self.room_limit();
         let there = |user: &usize| {
-            let itself = row.user == Some(*user) && !row.passive && !crowd;
+            let itself = row.user == Some(*user) && !row.passive && !vast;
             let here = self.users[*user].presence(seat.room, None).must;
             itself || (here && !self.allowed(row.node, *user, None).is_absent())
         };
@@ -410,8 +442,8 @@ impl Oracle<'_> {
     }
 }
 
-/// About so many, to two digits.
-fn rounded(count: u32) -> u32 {
+/// About so many, to two digits, and no fewer than are in the sample.
+fn told_as(count: u32) -> u32 {
     let step = 10_u32.max(10_u32.pow((count.max(1).ilog10()).saturating_sub(1)));
-    (count + step / 2) / step * step
+    ((count + step / 2) / step * step).max(count.min(SAMPLE as u32))
 }

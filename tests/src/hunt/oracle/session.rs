@@ -214,6 +214,7 @@ impl Session {
     /// Its node can tell nobody anything from now on. Renewals that go in batches (`thin`): what it
     /// heard since its last one is known to nobody.
     pub(super) fn is_parted(&mut self, cluster: &Cluster) {
+        self.stays_are_parted();
         if cluster.thin {
             self.known = self.known_before.0;
         }

@@ -48,6 +48,15 @@ impl Session {
         }
     }
 
+    /// An earlier connect of it went there, or left, at a node that did not know of the later one.
+    pub(super) fn may_have_moved(&mut self, room: usize) {
+        let gone = Stay { room, sure: Sure::Never, left: false, here: false };
+        match self.stays.iter_mut().find(|it| it.room == room) {
+            Some(stay) => stay.sure = Sure::Never,
+            None => self.stays.push(gone),
+        }
+    }
+
     /// It leaves a room.
     pub(super) fn exit(&mut self, room: usize, heard: bool) {
         if heard {
@@ -80,6 +89,14 @@ impl Session {
     pub(super) fn stays_are_untold(&mut self) {
         for stay in self.stays.iter_mut().filter(|it| it.sure == Sure::Later || it.left) {
             (stay.sure, stay.left) = (Sure::Never, false);
+        }
+    }
+
+    /// Its node can tell nobody anything from now on: where an earlier connection went, it does not know,
+    /// and cannot say again if the session ends meanwhile.
+    pub(super) fn stays_are_parted(&mut self) {
+        for stay in self.stays.iter_mut().filter(|it| !it.here) {
+            stay.sure = Sure::Never;
         }
     }
 
@@ -122,6 +139,9 @@ impl User {
     /// Whether the user may be, and must be, taken to be in a room by one who may be behind since
     /// then.
     pub(super) fn presence(&self, room: usize, since: Option<u64>) -> Presence {
+        if self.murky {
+            return Presence { may: true, must: false };
+        }
         let since = since.unwrap_or(u64::MAX);
         let (mut may, mut must, mut end) = (false, true, u64::MAX);
         let history = self.rooms.get(room).map_or(&[][..], |it| it);

@@ -5,7 +5,6 @@ use greendot_protocol::CloseCode;
 use super::Oracle;
 use super::conn::Conn;
 use super::device::{Device, Interest};
-use super::session::When;
 use crate::file::{Scenario, Verb};
 
 impl Oracle<'_> {
@@ -120,10 +119,6 @@ impl Oracle<'_> {
 
     fn stall(&mut self, watcher: &str, stalled: bool) {
         let now = self.now;
-        self.stalled.retain(|it| it != watcher);
-        if stalled {
-            self.stalled.push(watcher.to_owned());
-        }
         let stays = |it: &&mut Conn| it.name == *watcher && !it.left;
         for row in self.conns.iter_mut().filter(stays) {
             row.stalled = stalled;
@@ -162,19 +157,13 @@ impl Oracle<'_> {
         self.settle_nodes();
     }
 
-    /// The node shuts down politely: it closes its connections, and their sessions linger.
+    /// The node shuts down politely: it closes its connections, and no session ends by that alone (rule 10).
     fn drain(&mut self, node: usize) {
-        let when = When { arrived: self.now, read: self.now };
         let up = self.cluster.nodes[node].up;
         for conn in (0..self.conns.len()).filter(|_| up) {
             let row = &self.conns[conn];
-            let Some(user) = row.user.filter(|_| row.node == node && row.open) else { continue };
-            if !row.is_closing {
+            if row.user.is_some() && row.node == node && row.open && !row.is_closing {
                 self.must_close(conn, CloseCode::Drain.number(), None);
-            }
-            let cluster = &self.cluster;
-            if let Some(session) = self.users[user].session_on(conn) {
-                session.linger(when, cluster);
             }
         }
         self.drained = Some(node);

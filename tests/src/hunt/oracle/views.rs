@@ -25,6 +25,9 @@ impl Oracle<'_> {
             self.look_at_staleness()?;
         }
         for device in 0..self.devices.len() {
+            if !round && !self.touched.get(device).is_some_and(|it| *it) {
+                continue;
+            }
             let page = world.device_at(device);
             let Some(client) = page.client() else { continue };
             if round {

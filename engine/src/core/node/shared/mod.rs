@@ -22,6 +22,7 @@ use self::words::{Word, keep};
 use crate::core::Settings;
 use crate::core::leases::ConnId;
 use crate::core::node::reads::Look;
+use crate::core::node::room_polls::RoomsLook;
 use crate::core::node::{Node, Output};
 use crate::store::{NodeId, Request, SessionName, Silent};
 
@@ -58,6 +59,8 @@ pub(in crate::core::node) enum Then {
     Looked,
     /// Who is in rooms is wanted.
     LookedInto,
+    /// Who is in a poll's rooms is wanted.
+    RoomsRead(RoomsLook),
     /// An [`Node::ask`].
     Asked(Look),
     /// A [`Node::list`].

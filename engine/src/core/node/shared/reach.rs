@@ -78,22 +78,37 @@ impl Node {
         self.watches.set_blind(true);
         self.tell_stale();
         for pending in waiting {
-            match pending.then {
-                // The connection must not wait for the store: it is welcome.
-                Then::Connected(lease) => self.welcome(lease),
-                Then::Asked(look) => self.answer_look(now, now, &look, &[], None),
-                Then::Listed { ask, viewer } => {
-                    self.answer_list(now, now, ask, viewer, &[], None);
-                }
-                Then::Loaded(_)
-                | Then::Looked
-                | Then::LookedInto
-                | Then::Beaten
-                | Then::Nothing => {}
-            }
+            self.answer_blind(now, pending.then);
         }
         for conn in self.watches.waiting_conns() {
             self.wake(conn);
+        }
+    }
+
+    /// Answers who waits for the store, without it: by what this node knows.
+    pub(super) fn answer_blind(&mut self, now: Time, then: Then) {
+        match then {
+            // The connection must not wait for the store: it is welcome.
+            Then::Connected(lease) => self.welcome(lease),
+            Then::Asked(look) => self.answer_look(now, now, &look, &[], None),
+            Then::RoomsRead(look) => self.rooms_read(now, look, &[]),
+            Then::Listed { ask, viewer } => self.answer_list(now, now, ask, viewer, &[], None),
+            Then::Loaded(_) | Then::Looked | Then::LookedInto | Then::Beaten | Then::Nothing => {}
+        }
+    }
+
+    /// The store has lost what it held: what was asked before all nodes have registered again it cannot know.
+    fn drop_questions(&mut self, now: Time) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        let asked = |it: &&mut Pending| !matches!(it.then, Then::Connected(_) | Then::Beaten);
+        let dropped: Vec<Then> = shared
+            .pending
+            .iter_mut()
+            .filter(asked)
+            .map(|it| std::mem::replace(&mut it.then, Then::Nothing))
+            .collect();
+        for then in dropped {
+            self.answer_blind(now, then);
         }
     }
 
@@ -101,6 +116,7 @@ impl Node {
     pub(super) fn make_up(&mut self, now: Time, lost: Vec<Pending>, answered: Option<&Pending>) {
         for it in lost {
             match it.then {
+                Then::RoomsRead(look) => self.enter_rooms(now, look),
                 Then::Asked(look) => {
                     let (viewer, users) = (Arc::clone(&look.viewer), look.users.clone());
                     self.submit(now, Request::Read { viewer, users }, Then::Asked(look));
@@ -131,7 +147,9 @@ impl Node {
         }
         let mut words = std::mem::take(&mut shared.unsaid);
         words.sort_by_key(Word::rank);
-        let ended = words.split_off(words.partition_point(|it| !matches!(it, Word::Ended(..))));
+        // Who said goodbye is gone; who only dropped may have gone on at another node.
+        let gone = |it: &Word| !matches!(it, Word::Ended(departed, _) if !departed.bye);
+        let ended = words.split_off(words.partition_point(gone));
         if !ended.is_empty() {
             shared.unsaid = ended;
             shared.ends_at = Some(if was_lost { now + ENDS_AFTER } else { now });
@@ -140,6 +158,9 @@ impl Node {
             shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
         leases.sort_unstable_by_key(|it| it.0);
         if lost_data {
+            self.drop_questions(now);
+        }
+        if lost_data && !on(Fault::BlockForgotten) {
             // Nobody is shown to one it hid from, before it can say so again.
             for (user, viewer) in self.watches.blocks() {
                 let request = Request::SetBlock { user, viewer, blocked: true, ago: None };
@@ -201,6 +222,7 @@ impl Node {
 
     /// Asks how all watched users stand.
     pub(super) fn refresh(&mut self, now: Time) {
+        self.submit(now, Request::HearNothing, Then::Nothing);
         let viewers = self.watches.onlookers();
         self.look(now, viewers);
         let users = self.owners.names();

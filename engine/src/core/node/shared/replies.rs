@@ -66,6 +66,11 @@ impl Node {
         if was_lost || lost_data || missed {
             self.come_back(now, lost_data);
         }
+        if lost_data && !matches!(then, Then::Connected(_)) {
+            // Said by a store that nobody has told yet what they hold. What is wanted is asked again when all have.
+            self.answer_blind(now, then);
+            return;
+        }
         self.apply(now, said, reply.epoch, &reply.reports);
         self.apply_outlooks(now, said, reply.epoch, &reply.outlooks);
         for roster in &reply.rooms {
@@ -79,6 +84,7 @@ impl Node {
             Then::Asked(look) => {
                 self.answer_look(now, said, &look, &reply.reports, reply.outlooks.first());
             }
+            Then::RoomsRead(look) => self.rooms_read(now, look, &reply.rooms),
             Then::Listed { ask, viewer } => {
                 let outlook = reply.outlooks.first();
                 self.answer_list(now, said, ask, viewer, &reply.reports, outlook);
@@ -124,12 +130,12 @@ impl Node {
                 let sessions = sessions.collect();
                 self.take_sessions(user, sessions);
             }
-            Notice::SignedOut { seat } => self.lose_seat(now, *seat, CloseCode::SignedOut),
+            Notice::SignedOut { seat } => self.end_seat(now, *seat, CloseCode::SignedOut),
             Notice::AudienceChanged { user, viewer } => {
                 self.forget_answers(now, user.as_deref(), viewer.as_deref());
             }
             Notice::Replaced { seat } => self.lose_seat(now, *seat, CloseCode::Replaced),
-            Notice::Revoked { seat } => self.lose_seat(now, *seat, CloseCode::Revoked),
+            Notice::Revoked { seat } => self.end_seat(now, *seat, CloseCode::Revoked),
             Notice::Ended { seat } => {
                 let Some(lease) = self.seat(*seat) else { return };
                 let Some(row) = self.leases.get(lease) else { return };
@@ -154,7 +160,14 @@ impl Node {
         self.shared.as_ref()?.by_number.get(&number).copied()
     }
 
-    /// The store has given the session to another, or to nobody: it ends here without a word.
+    /// The store has ended the session: that is told back, for only this node knows when it was heard last.
+    fn end_seat(&mut self, now: Time, number: u64, code: CloseCode) {
+        if let Some(lease) = self.seat(number) {
+            self.end(now, lease, Ending::Code(code));
+        }
+    }
+
+    /// The store has given the session to another: it ends here without a word.
     pub(super) fn lose_seat(&mut self, now: Time, number: u64, code: CloseCode) {
         if let Some(lease) = self.seat(number) {
             self.forget_seat(lease);
@@ -251,6 +264,8 @@ impl Node {
                 self.welcome(lease);
             }
             HeldBy::Another => self.lose_lease(now, lease, CloseCode::Replaced),
+            // Told back: only this node knows when it was heard last.
+            HeldBy::Over => self.end(now, lease, Ending::Code(CloseCode::Ended)),
             HeldBy::Revoked => self.lose_lease(now, lease, CloseCode::Revoked),
             HeldBy::Full => self.lose_lease(now, lease, CloseCode::Full),
             HeldBy::Nobody => {}

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Mode, ModeChoice, Span, Time};
 
 use super::{BEAT, Reach, Seat, Then};
 use crate::core::leases::ConnId;
 use crate::core::node::Node;
-use crate::store::{Register, Request, SessionName, Silent};
+use crate::store::{Departed, Register, Request, SessionName, Silent};
 
 impl Node {
     /// A session has connected here.
@@ -55,6 +56,7 @@ impl Node {
             mode,
             rooms: self
                 .session_of(lease)
+                .filter(|_| !on(Fault::RoomForgotten))
                 .map_or(Vec::new(), |it| self.directory.rooms_of(it).to_vec()),
             device: (*view.device).into(),
         };
@@ -81,10 +83,21 @@ impl Node {
         lease: ConnId,
         name: SessionName,
         heard: Time,
+        bye: bool,
     ) {
-        let Some(seat) = self.seat_number(lease) else { return };
-        let heard_ago = now.since(heard);
-        self.submit(now, Request::End(Silent { name, seat, heard_ago }), Then::Nothing);
+        let Some(seat) = self.shared.as_ref().and_then(|it| it.seats.get(&lease)) else { return };
+        let departed = Departed {
+            name,
+            seat: seat.number,
+            connected_ago: now.since(seat.connected),
+            heard_ago: now.since(heard),
+            passive: self
+                .session_of(lease)
+                .and_then(|it| self.directory.view(it))
+                .is_some_and(|it| it.passive),
+            bye,
+        };
+        self.submit(now, Request::End(departed), Then::Nothing);
     }
 
     pub(in crate::core::node) fn seat_lingers(&mut self, now: Time, lease: ConnId) {

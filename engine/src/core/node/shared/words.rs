@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::{Mode, Time};
 
 use crate::core::gate::LastSeen;
-use crate::store::{Request, SessionName, Silent};
+use crate::store::{Departed, Request, SessionName};
 
 /// A word that nobody else will say if it is lost. Sessions are not among them: they are
 /// registered again as they stand.
@@ -23,8 +23,8 @@ pub(super) enum Word {
     Revoked(Arc<str>, bool, Time),
     /// A session has left a room: its name, the number of its connect, the room.
     Left(SessionName, u64, Arc<str>),
-    /// A session has ended: its name, the number of its connect, when it was last heard.
-    Ended(SessionName, u64, Time),
+    /// A session has ended, as it was told then, and when that was.
+    Ended(Departed, Time),
 }
 
 impl Word {
@@ -52,7 +52,7 @@ impl Word {
             Request::Leave { name, seat, room } => {
                 Self::Left(name.clone(), *seat, Arc::clone(room))
             }
-            Request::End(it) => Self::Ended(it.name.clone(), it.seat, now - it.heard_ago),
+            Request::End(it) => Self::Ended(it.clone(), now),
             _ => return None,
         })
     }
@@ -72,9 +72,11 @@ impl Word {
                 Request::Revoke { user, revoked, ago: now.since(at) }
             }
             Self::Left(name, seat, room) => Request::Leave { name, seat, room },
-            Self::Ended(name, seat, heard) => {
-                Request::End(Silent { name, seat, heard_ago: now.since(heard) })
-            }
+            Self::Ended(it, at) => Request::End(Departed {
+                connected_ago: it.connected_ago + now.since(at),
+                heard_ago: it.heard_ago + now.since(at),
+                ..it
+            }),
         }
     }
 
@@ -100,7 +102,13 @@ impl Word {
             Self::LastSeen(..) => 3,
             Self::Note(..) => 4,
             Self::Left(..) => 5,
-            Self::Ended(..) => 6,
+            Self::Ended(it, _) => {
+                if it.bye {
+                    6
+                } else {
+                    7
+                }
+            }
         }
     }
 }

@@ -7,10 +7,13 @@
 
 mod transmit;
 
+pub(crate) use self::transmit::rounded;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::quality::SeedableRandomState;
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, State, Time};
 
 use super::{Shown, Slab, Under, ViewerId, Watch, WatchId, Watches};
@@ -23,7 +26,7 @@ use crate::core::slab::Id;
 const EVERY: Span = Span::from_millis(1_000);
 
 /// Members in a sample.
-const SAMPLE: usize = 8;
+pub(crate) const SAMPLE: usize = 8;
 
 /// A room into which somebody on this node looks.
 #[derive(Debug)]
@@ -53,8 +56,8 @@ struct Seat {
     inside: bool,
     /// By the member's name.
     watches: BTreeMap<Arc<str>, Id>,
-    /// Members who were shown and are there no more.
-    left: BTreeSet<Arc<str>>,
+    /// Members who were shown and are there no more, and how they were shown.
+    left: BTreeMap<Arc<str>, State>,
     /// Everything is to be told afresh.
     whole: bool,
     /// Something is to be told.
@@ -191,7 +194,7 @@ impl Watches {
             number,
             inside,
             watches: BTreeMap::new(),
-            left: BTreeSet::new(),
+            left: BTreeMap::new(),
             whole: true,
             dirty: true,
             crowd: None,
@@ -283,7 +286,6 @@ impl Watches {
         row.paused = false;
         row.dirty = true;
         for watch in row.watches.values() {
-            // Marks were passed over meanwhile.
             self.outboxes.mark(*watch);
         }
         self.outboxes.list(viewer);
@@ -348,7 +350,7 @@ impl Watches {
         let Some(roster) = row.and_then(|it| it.roster.as_ref()) else { return work };
         let members: BTreeSet<Arc<str>> = roster.members.iter().cloned().collect();
         let all = roster.names_all();
-        self.seat_in(now, seat, &members, all, record, &mut work);
+        self.seat_in(now, seat, &members, (all, false), record, &mut work);
         work
     }
 
@@ -395,7 +397,7 @@ impl Watches {
     fn await_turn(&mut self, now: Time, id: Id) {
         let Some(room) = self.rooms.rows.get_mut(id) else { return };
         if room.due.is_none() {
-            let at = next_turn(now);
+            let at = if on(Fault::CrowdAtOnce) { now } else { next_turn(now) };
             room.due = Some(at);
             self.rooms.due.insert((at, id));
         }
@@ -414,9 +416,12 @@ impl Watches {
         let members: BTreeSet<Arc<str>> = roster.members.iter().cloned().collect();
         let seats: Vec<Id> = room.seats.iter().copied().collect();
         room.next = None;
-        room.roster = Some(roster);
+        let before = room.roster.replace(roster);
+        let same = |it: &Roster| it.members.len() == members.len();
+        let same = |it: &Roster| same(it) && it.members.iter().all(|it| members.contains(it));
+        let others = !before.as_ref().is_some_and(same);
         for seat in seats {
-            self.seat_in(now, seat, &members, all, record, work);
+            self.seat_in(now, seat, &members, (all, others), record, work);
         }
     }
 
@@ -425,7 +430,7 @@ impl Watches {
         now: Time,
         seat: Id,
         members: &BTreeSet<Arc<str>>,
-        all: bool,
+        (all, others): (bool, bool),
         record: &dyn Fn(&str) -> Option<Record>,
         work: &mut RoomWork,
     ) {
@@ -445,14 +450,16 @@ impl Watches {
             .filter(|it| !row.watches.contains_key(*it))
             .cloned()
             .collect();
-        // What is not named to all may have changed without any of these.
-        let mut changed = !all || row.whole;
+        // What is not named to all may have changed without any of these, and so may whether the one who looks
+        // counts itself.
+        let mut changed = !all || others || row.whole;
         let (crowd, room) = (row.crowd.is_some() && !row.whole, row.room);
         for name in gone {
             let Some(row) = self.rooms.seats.get_mut(seat) else { return };
             let Some(watch) = row.watches.remove(&name) else { continue };
-            if self.watches.get(watch).is_some_and(|it| is_present(it.shown.state)) {
-                row.left.insert(name);
+            let shown = self.watches.get(watch).map_or(State::Offline, |it| it.shown.state);
+            if is_present(shown) {
+                row.left.insert(name, shown);
                 changed = true;
             }
             self.remove(watch);

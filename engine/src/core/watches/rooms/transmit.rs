@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Member, ServerFrame, State, Time};
 
-use super::super::outbox::Outboxes;
 use super::super::sight::Scene;
 use super::super::{Shown, Slab, ViewerId, Watch, Watches};
 use super::{SAMPLE, Seen, is_present};
@@ -40,7 +40,10 @@ impl Watches {
         released: bool,
         emit: &mut dyn FnMut(&ServerFrame<'_>),
     ) {
-        let Some(seat) = self.rooms.seats.get(id).filter(|it| !it.paused) else { return };
+        let Some(seat) = self.rooms.seats.get(id) else { return };
+        if seat.paused {
+            return;
+        }
         let Some(roster) = self.rooms.rows.get(seat.room).and_then(|it| it.roster.as_ref()) else {
             return;
         };
@@ -81,12 +84,12 @@ impl Watches {
             (visible > self.rooms.limit || stays).then_some(visible)
         };
         let number = seat.number;
-        if let Some(count) = crowd {
+        if let Some(count) = crowd.filter(|_| !on(Fault::RoomNeverCrowded)) {
             let count = rounded(count);
             let mut sample: Vec<Seen> = Vec::new();
             for name in &roster.members {
                 let Some(watch) = seat.watches.get(name) else { continue };
-                let state = look(&scene, &mut self.watches, &mut self.outboxes, *watch).1;
+                let state = look(&scene, &mut self.watches, *watch).1;
                 if is_present(state) && sample.len() < SAMPLE {
                     sample.push((Arc::clone(name), state));
                 }
@@ -107,7 +110,7 @@ impl Watches {
         if whole || sees_crowd {
             let mut members: Vec<Seen> = Vec::new();
             for (name, &watch) in &seat.watches {
-                let state = look(&scene, &mut self.watches, &mut self.outboxes, watch).1;
+                let state = look(&scene, &mut self.watches, watch).1;
                 if is_present(state) {
                     members.push((Arc::clone(name), state));
                 }
@@ -118,6 +121,7 @@ impl Watches {
             return emit(&ServerFrame::Room { number, members: rows(&members) });
         }
         let mut members: BTreeMap<Arc<str>, State> = BTreeMap::new();
+        let mut left = seat.left.clone();
         for watch in marks {
             let Some(row) = self.watches.get(watch).filter(|it| it.pause.is_none()) else {
                 continue;
@@ -125,19 +129,18 @@ impl Watches {
             let Some(name) = scene.subjects.get(row.subject).map(|it| Arc::clone(&it.name)) else {
                 continue;
             };
-            let (before, state) = look(&scene, &mut self.watches, &mut self.outboxes, watch);
-            let changed = before != state && (is_present(before) || is_present(state));
+            let (before, state) = look(&scene, &mut self.watches, watch);
             // Who left and is there again has not left.
-            if changed || (is_present(state) && seat.left.contains(&name)) {
+            let before = left.remove(&name).unwrap_or(before);
+            if before != state && (is_present(before) || is_present(state)) {
                 let state = if is_present(state) { state } else { State::Offline };
                 members.insert(name, state);
             }
         }
         let Some(seat) = self.rooms.seats.get_mut(id) else { return };
         seat.dirty = false;
-        for name in std::mem::take(&mut seat.left) {
-            members.entry(name).or_insert(State::Offline);
-        }
+        seat.left.clear();
+        members.extend(left.into_keys().map(|name| (name, State::Offline)));
         if !members.is_empty() {
             let members: Vec<Seen> = members.into_iter().collect();
             emit(&ServerFrame::RoomEvents { number, members: rows(&members) });
@@ -156,15 +159,9 @@ fn state_of(scene: &Scene<'_>, watch: &Watch) -> State {
 }
 
 /// What a member looked like to the viewer, and what it looks like now.
-fn look(
-    scene: &Scene<'_>,
-    watches: &mut Slab<Watch>,
-    outboxes: &mut Outboxes,
-    id: Id,
-) -> (State, State) {
+fn look(scene: &Scene<'_>, watches: &mut Slab<Watch>, id: Id) -> (State, State) {
     let Some(watch) = watches.get_mut(id) else { return (State::Offline, State::Offline) };
     let before = watch.shown.state;
-    outboxes.unmark(id);
     if let Some(glimpse) = scene.glimpse(watch).filter(|_| watch.pause.is_none()) {
         watch.shown = Shown::of(&glimpse, glimpse.version());
     }
@@ -172,7 +169,7 @@ fn look(
 }
 
 /// About so many, to two digits: one who comes or goes does not show.
-fn rounded(count: usize) -> u32 {
+pub(crate) fn rounded(count: usize) -> u32 {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     let mut step = 10;
     while count / step >= 100 {
