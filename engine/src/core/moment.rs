@@ -11,7 +11,7 @@ impl Moment {
     pub(crate) const NEVER: Self = Self([u16::MAX; 3]);
 
     /// The last one before [`Self::NEVER`]; later times are taken for it.
-    const LAST: u64 = (1 << 48) - 2;
+    pub(crate) const LAST: u64 = (1 << 48) - 2;
 
     pub(crate) const fn at(time: Time) -> Self {
         let millis = time.as_millis();

@@ -10,6 +10,8 @@ pub(crate) struct Id {
     pub(crate) stamp: u32,
 }
 
+use super::table::Table;
+
 #[derive(Debug)]
 struct Slot<T> {
     stamp: u32,
@@ -19,13 +21,13 @@ struct Slot<T> {
 /// The table. Rows never move while they live.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
-    slots: Vec<Slot<T>>,
+    slots: Table<Slot<T>>,
     free: Vec<u32>,
 }
 
 impl<T> Default for Slab<T> {
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new() }
+        Self { slots: Table::default(), free: Vec::new() }
     }
 }
 
@@ -57,6 +59,11 @@ impl<T> Slab<T> {
             self.give_back();
         }
         Some(row)
+    }
+
+    /// Slots, those that are free included.
+    pub(crate) fn slots(&self) -> u32 {
+        self.slots.len() as u32
     }
 
     /// The id of the row in this slot, if there is one.
@@ -91,7 +98,6 @@ impl<T> Slab<T> {
     /// An empty table keeps its stamps, or a word about an earlier tenant might be believed, but
     /// not the room for rows beyond them.
     fn give_back(&mut self) {
-        self.slots.shrink_to_fit();
         self.free.shrink_to_fit();
     }
 }

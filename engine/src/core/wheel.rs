@@ -54,6 +54,11 @@ impl<T> Wheel<T> {
         tick
     }
 
+    /// Up to so many of the entries that [`Self::pop`] will take next.
+    pub(crate) fn upcoming(&self, most: usize) -> &[T] {
+        &self.due[self.due.len().saturating_sub(most)..]
+    }
+
     /// Takes one entry that is due at or before `tick`, with the tick it was due at.
     ///
     /// Time that has passed without entries is skipped a turn at most, however long it was.

@@ -29,6 +29,12 @@ impl Clock {
     }
 }
 
+/// A moment to measure from, finer than the core's time.
+#[expect(clippy::disallowed_methods, reason = "the driver is where time comes from")]
+pub(super) fn moment() -> Instant {
+    Instant::now()
+}
+
 /// Waits for `future`, but no longer than `limit`.
 pub(super) async fn timeout<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
     tokio::select! {

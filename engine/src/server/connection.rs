@@ -19,11 +19,12 @@ use tracing::{debug, trace};
 
 use super::auth::{Headers, Identity, Token};
 use super::check::{Refused, check, lasts};
-use super::clock::{sleep, timeout};
+use super::clock::{moment, sleep, timeout};
 use super::driver::Seat;
 use super::hello::{Admitted, Turned, admit};
 use super::limits::Bucket;
 use super::line::{CLOSE, PING, READ_FIRST, READY, REST};
+use super::metrics;
 use super::presence::Shared;
 use super::socket::{Incoming, NORMAL, Socket};
 use super::websocket::{Opcode, write};
@@ -204,7 +205,11 @@ impl Connection<'_> {
                     {
                         return self.hang_up(CloseCode::TooFast);
                     }
+                    let arrived = matches!(*frame, ClientFrame::Beat(_)).then(moment);
                     self.seat.with(|now, conn, node| node.handle_frame(now, conn, &frame));
+                    if let Some(arrived) = arrived {
+                        self.shared.driver.time_beat(arrived);
+                    }
                     match *frame {
                         ClientFrame::Token(token) => self.examine(token),
                         _ => None,
@@ -324,6 +329,7 @@ async fn farewell(socket: &mut Socket, ending: Ending, retry_after: Span) {
     let (number, reason) = match ending {
         Ending::Bye => (NORMAL, "bye"),
         Ending::Code(code) => {
+            metrics::closed(code.name());
             if retry_after != Span::ZERO {
                 let line = &socket.line;
                 line.put(&ServerFrame::Close { code, retry_after }, line.outlet().put());

@@ -7,15 +7,18 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use ::metrics::Histogram;
 use greendot_protocol::{ClientFrame, CloseCode, Span, Time};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::audience::{AnyAudience, Pair};
 use super::beacon::Ticket;
-use super::clock::{Clock, timeout};
+use super::clock::{self, Clock, timeout};
 use super::fanout::Fanout;
 use super::line::{self, Line};
+use super::metrics::{self, Metrics, Now};
 use super::poll::{RoomsTold, Told};
 use crate::core::{ConnId, Connect, Node, Output, Transition};
 use crate::store::{FromStore, Request};
@@ -28,6 +31,9 @@ pub(super) struct Driver {
     /// Wakes the timer task when something is due sooner than it knows.
     sooner: Arc<Notify>,
     me: Weak<Self>,
+    metrics: Mutex<Metrics>,
+    /// How long heartbeats took.
+    beat: Histogram,
     /// Who is asked who may see whom; none: nobody.
     audience: Option<Arc<dyn AnyAudience>>,
     /// How long it may take.
@@ -112,6 +118,7 @@ impl Driver {
         let rule = node.settings().audience.unwrap_or_default();
         let tick = node.settings().tick;
         let sooner = Arc::new(Notify::new());
+        let metrics = Metrics::new();
         let driver = Arc::new_cyclic(|me| Self {
             clock,
             core: Mutex::new(Core {
@@ -135,6 +142,8 @@ impl Driver {
             }),
             sooner: Arc::clone(&sooner),
             me: Weak::clone(me),
+            beat: metrics.beat(),
+            metrics: Mutex::new(metrics),
             audience,
             patience: Duration::from_millis(rule.deadline.as_millis()),
             tick,
@@ -268,6 +277,28 @@ impl Driver {
                 core.node.hang_up(now, *conn, CloseCode::Drain);
             }
         });
+    }
+
+    /// Brings the metrics up to date.
+    pub(super) fn update_metrics(&self) {
+        let core = self.lock();
+        let node = &core.node;
+        let now = Now {
+            counts: node.counts(),
+            users: node.present_users(),
+            ready: core.ready.len(),
+            store_waiting: node.store_waiting(),
+        };
+        let totals = node.totals();
+        // Held together, so that of two updates the later one tells what is newer.
+        let mut metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(core);
+        metrics.update(&totals, &now);
+    }
+
+    /// A heartbeat that arrived at this moment has been seen to.
+    pub(super) fn time_beat(&self, arrived: Instant) {
+        self.beat.record(arrived.elapsed().as_secs_f64());
     }
 
     /// Whether no more connections are taken.
@@ -484,9 +515,16 @@ fn deliver(line: &Line, output: Output) {
 /// tells connections what waits for them.
 async fn run_timer(clock: Clock, sooner: Arc<Notify>, driver: Weak<Driver>) {
     let mut fanout = Fanout::default();
+    let mut updated = clock::moment();
     loop {
         // Not held over the wait, or the end of the last handle would go unnoticed.
-        let turn = driver.upgrade().map(|it| (it.turn(), fanout.run(&it)));
+        let turn = driver.upgrade().map(|it| {
+            if updated.elapsed() >= metrics::EVERY {
+                updated = clock::moment();
+                it.update_metrics();
+            }
+            (it.turn(), fanout.run(&it))
+        });
         let Some((at, more)) = turn else { return };
         if more || at <= clock.now() {
             // More is due at once; the connections get their turn in between.

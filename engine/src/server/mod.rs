@@ -42,6 +42,7 @@ mod jwt;
 mod limits;
 mod line;
 mod meter;
+mod metrics;
 mod origin;
 mod poll;
 mod presence;
@@ -70,6 +71,7 @@ pub use builder::{BuildError, Builder};
 #[cfg(feature = "jwt")]
 pub use jwt::{JwtAuth, KeysError};
 pub use limits::Limits;
+pub use metrics::BUCKETS;
 pub use presence::{NoteTooLong, Presence, Session, Status};
 pub use transitions::{Missed, Transitions};
 

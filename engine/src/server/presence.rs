@@ -206,6 +206,11 @@ impl Presence {
         self.shared.driver.look(|_, node| node.audience_counts())
     }
 
+    /// Brings the metrics up to date, which else happens once a second: before they are read.
+    pub fn update_metrics(&self) {
+        self.shared.driver.update_metrics();
+    }
+
     /// Ends a session of a user: its connection is closed with `signed_out`, and its client stops.
     pub fn end_session(&self, user: &str, session: &str) {
         self.shared.driver.with(|now, node| node.end_session(now, user, session));

@@ -8,6 +8,7 @@ use futures_util::{Stream, StreamExt, stream};
 use thiserror::Error;
 use tokio::sync::broadcast::{self, error::RecvError};
 
+use super::metrics;
 use crate::core::Transition;
 
 /// Transitions, in the order in which they happened. A stream; it ends with the engine.
@@ -24,7 +25,10 @@ impl Transitions {
         Self(Box::pin(stream::unfold(receiver, |mut receiver| async move {
             match receiver.recv().await {
                 Ok(transition) => Some((Ok(transition), receiver)),
-                Err(RecvError::Lagged(missed)) => Some((Err(Missed(missed)), receiver)),
+                Err(RecvError::Lagged(missed)) => {
+                    metrics::missed(missed);
+                    Some((Err(Missed(missed)), receiver))
+                }
                 Err(RecvError::Closed) => None,
             }
         })))

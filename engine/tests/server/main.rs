@@ -11,6 +11,7 @@ mod common;
 mod json;
 mod jwt;
 mod limits;
+mod metrics;
 mod poll;
 mod ready;
 mod secrecy;

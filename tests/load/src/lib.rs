@@ -9,7 +9,9 @@
 
 pub mod client;
 pub mod core;
+mod dial;
 pub mod load;
+mod random;
 pub mod redis;
 pub mod report;
 pub mod server;

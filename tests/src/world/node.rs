@@ -411,7 +411,8 @@ impl World<'_> {
                 Output::Transition(transition) => {
                     if let Some(edges) = &mut self.edges {
                         let user = edges.keep(transition.user.as_bytes());
-                        let note = edges.keep(transition.note.as_bytes());
+                        let note =
+                            edges.keep(transition.note.as_deref().unwrap_or_default().as_bytes());
                         let (state, version) = (transition.state, transition.version.0);
                         edges.add(Edge::Turned { node, user, state, version, note });
                     }

@@ -4,8 +4,8 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 
-use super::{Figures, read};
-use crate::run::{cargo, npm, program};
+use super::{Figures, engine, read};
+use crate::run::{npm, program};
 use crate::{npm as package, paths};
 
 pub(super) fn run(quick: bool) -> Result<Figures> {
@@ -13,9 +13,7 @@ pub(super) fn run(quick: bool) -> Result<Figures> {
     fs::create_dir_all(&folder).context("cannot create target/bench")?;
     let mut figures = Figures::new();
 
-    let herd = folder.join("herd.json");
-    cargo("run -q --release -p greendot-load --bin bench client --json").arg(&herd).run()?;
-    figures.extend(read(&herd)?);
+    figures.extend(engine::measure("client", quick)?);
 
     package::build()?;
     npm("ci --prefix bench --ignore-scripts --no-progress").run()?;

@@ -37,6 +37,7 @@ type Bench = fn(bool) -> Result<Figures>;
 /// Each bench by its name.
 const BENCHES: &[(&str, Bench)] = &[
     ("core", engine::core),
+    ("growth", engine::growth),
     ("server", engine::server),
     ("client", client::run),
     ("redis", engine::redis),

@@ -1,6 +1,7 @@
 //! The ready server: presence at `/presence`, alone in memory, or with others by a shared Redis.
 
 mod control;
+mod metrics;
 mod options;
 
 use std::error::Error;
@@ -54,6 +55,8 @@ fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 
 async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     let settings = options.settings();
+    // Before the engine, which registers what it counts.
+    let metrics = options.metrics.map(metrics::Listener::open).transpose()?;
     let builder = match signed_tokens(options).await? {
         Some(auth) => Presence::builder(auth),
         None => Presence::builder(DevAuth),
@@ -100,11 +103,17 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
         }
         None => None,
     };
+    let metrics_at = metrics
+        .as_ref()
+        .map_or(String::new(), |it| format!("metrics at http://{}/metrics\n", it.address()));
+    if let Some(metrics) = metrics {
+        metrics.serve(presence.clone());
+    }
     // In one piece: who reads only the first line may be gone before a second one.
     let token = if options.dev { "user's name, as in \"ana\"" } else { "signed JWT" };
     let mut started = format!(
         "listening on http://{address}\npresence at ws://{address}/presence, where a token is a \
-         {token}\n"
+         {token}\n{metrics_at}"
     );
     if let Some((address, _)) = &control {
         started += &format!("the application's side at http://{address}\n");

@@ -96,6 +96,9 @@ pub(crate) struct Options {
     /// What to log: error, warn, info, debug, trace or off.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub(crate) log: LevelFilter,
+    /// Serve metrics for Prometheus at http://ADDR:PORT/metrics, to whoever can reach it; off unless given.
+    #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
+    pub(crate) metrics: Option<SocketAddr>,
     /// How often a client shows a sign of life [default: 15].
     #[arg(long, value_name = "SECONDS", value_parser = span)]
     beat: Option<Span>,

@@ -4,6 +4,7 @@
 //! idle or ended, and answers with what changed. Every rule about a user's state is here, once.
 
 mod face;
+mod index;
 mod outlook;
 mod people;
 mod record;

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use foldhash::quality::{FixedState, SeedableRandomState};
-use greendot_protocol::{Mode, Revision, State, Time, Version};
-use hashbrown::HashTable;
-
+use super::index::Index;
 use super::{Change, Face, Record, SessionId};
 use crate::core::gate::LastSeen;
 use crate::core::moment::Moment;
 use crate::core::name::Name;
+use crate::core::table::Table;
+use foldhash::quality::{FixedState, SeedableRandomState};
+use greendot_protocol::{Mode, Revision, State, Time, Version};
 
 /// A user's place in the directory; it never changes within an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,10 +20,11 @@ pub struct UserId(pub(super) u32);
 /// All users ever heard of in this epoch.
 #[derive(Debug)]
 pub(super) struct People {
-    rows: Vec<Person>,
-    /// Finds a row by its name.
-    index: HashTable<u32>,
+    rows: Table<Person>,
+    index: Index,
     hasher: SeedableRandomState,
+    /// Users whom others see present.
+    present: usize,
     /// What few users have; marked in their rows.
     rare: HashMap<UserId, Rare, FixedState>,
 }
@@ -70,7 +71,13 @@ struct Rare {
 impl People {
     pub(super) fn new(seed: u64) -> Self {
         let hasher = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
-        Self { rows: Vec::new(), index: HashTable::new(), hasher, rare: HashMap::default() }
+        Self {
+            rows: Table::default(),
+            index: Index::default(),
+            present: 0,
+            hasher,
+            rare: HashMap::default(),
+        }
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = UserId> {
@@ -79,9 +86,8 @@ impl People {
 
     /// The user with this name, if ever heard of.
     pub(super) fn find(&self, name: &str) -> Option<UserId> {
-        let hash = self.hasher.hash_one(name);
-        let found = self.index.find(hash, |&it| *self.rows[it as usize].name == *name);
-        found.copied().map(UserId)
+        let hash = self.hasher.hash_one(name.as_bytes());
+        self.index.find(hash, |it| self.rows[it as usize].name == *name).map(UserId)
     }
 
     /// The user with this name, heard of now if not before.
@@ -90,45 +96,28 @@ impl People {
     ///
     /// At 2³² users.
     pub(super) fn intern(&mut self, name: &str) -> UserId {
-        use hashbrown::hash_table::Entry;
-        if self.index.len() == self.index.capacity() {
-            self.grow_index();
+        let hash = self.hasher.hash_one(name.as_bytes());
+        let (rows, hasher) = (&mut self.rows, &self.hasher);
+        if let Some(id) = self.index.find(hash, |it| rows[it as usize].name == *name) {
+            return UserId(id);
         }
-        let (rows, hasher) = (&self.rows, &self.hasher);
-        let same = |it: &u32| *rows[*it as usize].name == *name;
-        let again = |it: &u32| hasher.hash_one(rows[*it as usize].name.as_str());
-        match self.index.entry(hasher.hash_one(name), same, again) {
-            Entry::Occupied(found) => UserId(*found.get()),
-            Entry::Vacant(free) => {
-                let id = u32::try_from(rows.len()).expect("fewer than 2^32 users");
-                free.insert(id);
-                self.rows.push(Person {
-                    name: name.into(),
-                    first: NONE,
-                    version: Version(0),
-                    seen: Moment::NEVER,
-                    state: State::default(),
-                    flags: 0,
-                });
-                UserId(id)
-            }
-        }
+        let id = u32::try_from(rows.len()).expect("fewer than 2^32 users");
+        self.index.insert(hash, id, |it| hasher.hash_one(rows[it as usize].name.as_bytes()));
+        rows.push(Person {
+            name: name.into(),
+            first: NONE,
+            version: Version(0),
+            seen: Moment::NEVER,
+            state: State::default(),
+            flags: 0,
+        });
+        UserId(id)
     }
 
     /// Reads the rows of these users; what it returns means nothing.
     pub(super) fn look_ahead(&self, users: impl Iterator<Item = UserId>) -> usize {
-        users.map(|it| usize::from(self.row(it).flags)).sum()
-    }
-
-    /// Makes room for as many more. The table would do it by itself, but in its own order: here the
-    /// names are read as they lie.
-    fn grow_index(&mut self) {
-        let mut index = HashTable::with_capacity(2 * self.index.capacity());
-        for (place, row) in self.rows.iter().enumerate() {
-            let hash = self.hasher.hash_one(row.name.as_str());
-            index.insert_unique(hash, place as u32, |_| unreachable!("there is room for all"));
-        }
-        self.index = index;
+        // A row may lie in two cache lines: both of its ends are read.
+        users.map(|it| usize::from(self.row(it).flags) + self.row(it).name.as_bytes().len()).sum()
     }
 
     pub(super) fn name(&self, id: UserId) -> &Name {
@@ -148,6 +137,21 @@ impl People {
             wish: rare.map(|it| it.wish).unwrap_or_default(),
             wishes: rare.map_or(0, |it| it.wishes),
         }
+    }
+
+    /// When a frame was heard last.
+    pub(super) fn seen(&self, id: UserId) -> Option<Time> {
+        self.row(id).seen()
+    }
+
+    /// How many users others see present.
+    pub(super) fn present(&self) -> usize {
+        self.present
+    }
+
+    /// The note, if there is one.
+    pub(super) fn note(&self, id: UserId) -> Option<Arc<str>> {
+        self.rare(id).map(|it| Arc::clone(&it.note)).filter(|it| !it.is_empty())
     }
 
     /// What others may see.
@@ -215,6 +219,9 @@ impl People {
         let mut face = before;
         let changed = face.turn(public);
         (row.state, row.version) = (face.state, face.version);
+        self.present += usize::from(face.is_present());
+        self.present -= usize::from(before.is_present());
+        let row = self.row_mut(id);
         if public != State::Offline {
             row.flags |= HEARD;
         }

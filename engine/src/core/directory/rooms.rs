@@ -112,6 +112,10 @@ impl Rooms {
         }
     }
 
+    pub(super) fn has_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
     pub(super) fn take_touched(&mut self) -> Vec<Arc<str>> {
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable();

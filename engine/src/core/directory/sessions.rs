@@ -8,6 +8,7 @@ use greendot_protocol::{Mode, ModeChoice, Revision, Time};
 
 use super::{Change, UserId};
 use crate::core::name::Name;
+use crate::core::table::Table;
 
 /// A session's place in the directory, while it is there: later it may be another's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,7 +74,7 @@ pub struct SessionView {
 /// The table of sessions: a row of 40 bytes each, and what few have beside it.
 #[derive(Debug)]
 pub(super) struct Sessions {
-    rows: Vec<Session>,
+    rows: Table<Session>,
     /// The first of the rows that nobody has, each of which names the next.
     free: u32,
     live: usize,
@@ -119,7 +120,7 @@ const LINGERING: u32 = 1 << 31;
 
 impl Sessions {
     pub(super) fn new(base: u64) -> Self {
-        Self { rows: Vec::new(), free: END, live: 0, base, extras: HashMap::default() }
+        Self { rows: Table::default(), free: END, live: 0, base, extras: HashMap::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -137,6 +138,7 @@ impl Sessions {
     /// # Panics
     ///
     /// At 2²⁹ sessions.
+    #[inline(always)]
     pub(super) fn insert(
         &mut self,
         user: UserId,
@@ -180,10 +182,16 @@ impl Sessions {
         self.live -= 1;
         if self.live == 0 {
             // When everybody has gone the room goes back, too.
-            (self.rows, self.free) = (Vec::new(), END);
+            self.rows.clear();
+            self.free = END;
         }
         let extra = if self.extras.is_empty() { None } else { self.extras.remove(&id) };
         Some(Removed { user, next, passive, extra: extra.unwrap_or_default() })
+    }
+
+    /// Gives some of the room back that nobody needs any more; false if there is none left.
+    pub(super) fn give_back(&mut self) -> bool {
+        self.rows.give_back()
     }
 
     pub(super) fn set_generation(&mut self, id: SessionId, generation: u64) {
@@ -327,6 +335,7 @@ mod tests {
         for id in ids.into_iter().chain([again]) {
             sessions.remove(id).unwrap();
         }
+        while sessions.give_back() {}
         assert_eq!(sessions.rows.capacity(), 0);
     }
 }

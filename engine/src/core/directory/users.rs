@@ -69,6 +69,11 @@ impl Directory {
         self.sessions.len()
     }
 
+    /// How many users others see present.
+    pub(crate) fn present_count(&self) -> usize {
+        self.people.present()
+    }
+
     /// The user with this name, if ever heard of.
     pub fn find(&self, user: &str) -> Option<UserId> {
         self.people.find(user)
@@ -87,6 +92,21 @@ impl Directory {
     /// All that is known of the user.
     pub fn record(&self, user: UserId) -> Record {
         self.people.record(user)
+    }
+
+    /// How others see the user.
+    pub(crate) fn public(&self, user: UserId) -> Face {
+        self.people.public(user)
+    }
+
+    /// When the user was heard last, as far as it is told while offline.
+    pub(crate) fn seen(&self, user: UserId) -> Option<Time> {
+        self.people.seen(user)
+    }
+
+    /// The user's note, if there is one.
+    pub(crate) fn note(&self, user: UserId) -> Option<Arc<str>> {
+        self.people.note(user)
     }
 
     /// The user's mode and its revision.
@@ -169,7 +189,9 @@ impl Directory {
         self.connect_user(now, user, joining)
     }
 
-    /// The same for a user who has been looked up.
+    /// The same for a user who has been looked up. Put into its caller: a `Joining` that goes by memory is put together from
+    /// bytes and read in words, which waits for everything stored before.
+    #[inline(always)]
     pub(crate) fn connect_user(
         &mut self,
         now: Time,
@@ -230,6 +252,16 @@ impl Directory {
         } else if self.followed.is_none() {
             self.followed = Some(Vec::new());
         }
+    }
+
+    /// Gives some of the room back that nobody needs any more.
+    pub(crate) fn give_back(&mut self) {
+        self.sessions.give_back();
+    }
+
+    /// Whether [`Self::take_followed`] has something to tell.
+    pub(crate) fn has_followed(&self) -> bool {
+        self.followed.as_ref().is_some_and(|it| !it.is_empty())
     }
 
     /// Users whose sessions have changed since the last call.
@@ -359,6 +391,11 @@ impl Directory {
     /// Who is in a room; up to `limit` users are named, of more only some.
     pub fn roster(&self, room: &Arc<str>, limit: usize) -> Roster {
         self.rooms.roster(room, limit, |user| self.shared_name(user))
+    }
+
+    /// Whether [`Self::take_touched_rooms`] has something to tell.
+    pub(crate) fn has_touched_rooms(&self) -> bool {
+        self.rooms.has_touched()
     }
 
     /// Rooms whose roster has changed since the last call.

@@ -126,7 +126,7 @@ proptest! {
                     let device = Device { input: Some(now), idle_after, idle: Idle::No };
                     let after = idle_after.unwrap_or(Span::from_secs(45));
                     truths[slot] = Some(Truth {
-                        conn: leases.connect(now, slot as u32, device),
+                        conn: leases.connect(now, slot as u32, device, Waiting::NONE),
                         heard: now,
                         spoke: now,
                         pinged: false,

@@ -16,11 +16,12 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use self::lease::{
-    ARMED, CONNECTED, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, READING, SILENT,
+    ARMED, CONNECTED, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, Plan, READING, SILENT,
 };
 pub(crate) use self::waiting::Waiting;
 use super::moment::Moment;
 use super::slab::Id;
+use super::table::Table;
 use super::wheel::Wheel;
 
 /// The handle of a connect: of its connection while that is open, and of the session's lease as long as no later connect
@@ -111,8 +112,16 @@ pub(crate) enum Touch {
 #[derive(Debug)]
 pub(crate) struct Leases {
     /// By the slots of the directory's sessions.
+    ///
+    /// In one piece, unlike other tables: a heartbeat waits for nothing but its row, and how many wait side by side is decided
+    /// by how few instructions lie in between.
     rows: Vec<Lease>,
+    /// By the same.
+    plans: Table<Plan>,
     wheel: Wheel<u32>,
+    /// The highest stamp given. A slot that was given back begins anew above it, or a word about an earlier connect might be
+    /// believed.
+    newest: u32,
     /// When tick 0 was.
     origin: Time,
     periods: Periods,
@@ -125,6 +134,12 @@ pub(crate) struct Leases {
 }
 
 impl ConnId {
+    /// One that stands for a connection where none is needed.
+    #[cfg(test)]
+    pub(crate) fn for_test(slot: u32) -> Self {
+        Self(Id { slot, stamp: 0 })
+    }
+
     /// The slot of the session, in the directory too.
     pub(crate) fn slot(self) -> u32 {
         self.0.slot
@@ -135,7 +150,9 @@ impl Leases {
     pub(crate) fn new(now: Time, periods: Periods) -> Self {
         Self {
             rows: Vec::new(),
+            plans: Table::default(),
             wheel: Wheel::new(),
+            newest: 0,
             origin: now,
             periods,
             idle_after: HashMap::default(),
@@ -176,14 +193,19 @@ impl Leases {
     /// How the session of this connect stands.
     pub(crate) fn get(&self, conn: ConnId) -> Option<Standing> {
         let row = self.row(conn)?;
-        let heard = row.heard.time();
+        let heard = row.heard();
         Some(Standing {
             heard,
             deadline: heard + self.periods.ttl,
             connected: row.is(CONNECTED),
             idle: row.idle(),
-            lingers_until: row.lingers_until(),
+            lingers_until: row.lingers_until(&self.plans[conn.slot() as usize]),
         })
+    }
+
+    /// Whether the session of this connect is idle, and who said so.
+    pub(crate) fn idle(&self, conn: ConnId) -> Option<Idle> {
+        self.row(conn).map(Lease::idle)
     }
 
     /// Whether this connection is open and speaks for its session.
@@ -201,20 +223,23 @@ impl Leases {
         }
     }
 
-    /// A session connects, for the first time or anew: then nothing before it counts any more.
-    pub(crate) fn connect(&mut self, now: Time, slot: u32, device: Device) -> ConnId {
-        if slot as usize >= self.rows.len() {
-            self.rows.resize(slot as usize + 1, Lease::VACANT);
+    /// A session connects, for the first time or anew: then nothing before it counts any more. This waits for it at once.
+    pub(crate) fn connect(
+        &mut self,
+        now: Time,
+        slot: u32,
+        device: Device,
+        waiting: Waiting,
+    ) -> ConnId {
+        while slot as usize >= self.rows.len() {
+            self.add_row();
         }
         self.vacate(slot);
         let row = &mut self.rows[slot as usize];
-        *row = Lease {
-            heard: Moment::at(now),
-            stamp: row.stamp.wrapping_add(1),
-            flags: LIVE | CONNECTED,
-            ..Lease::VACANT
-        };
+        *row = Lease::begin(now, row.stamp.wrapping_add(1));
+        self.newest = self.newest.max(row.stamp);
         row.set_idle(device.idle);
+        row.flags |= waiting.bits();
         let conn = ConnId(Id { slot, stamp: row.stamp });
         self.live += 1;
         self.connected += 1;
@@ -229,11 +254,31 @@ impl Leases {
         conn
     }
 
+    fn add_row(&mut self) {
+        if self.rows.len() == self.rows.capacity() {
+            // By an eighth: by doubling, half of it would be empty.
+            self.rows.reserve_exact((self.rows.len() / 8).max(64));
+        }
+        self.rows.push(Lease::vacant(self.newest));
+        self.plans.push(Plan::VACANT);
+    }
+
     /// The session has ended. The connection is none of its own any more.
     pub(crate) fn remove(&mut self, conn: ConnId) {
-        if self.row(conn).is_some() {
-            self.vacate(conn.slot());
+        if self.row(conn).is_none() {
+            return;
         }
+        self.vacate(conn.slot());
+        if self.live == 0 {
+            // When everybody has gone the room goes back.
+            self.rows = Vec::new();
+            self.plans.clear();
+        }
+    }
+
+    /// Gives some of the room back that nobody needs any more.
+    pub(crate) fn give_back(&mut self) {
+        self.plans.give_back();
     }
 
     fn vacate(&mut self, slot: u32) {
@@ -249,42 +294,56 @@ impl Leases {
         if row.is(READING) {
             self.reading.remove(&slot);
         }
-        *row = Lease { stamp: row.stamp, ..Lease::VACANT };
+        *row = Lease::vacant(row.stamp);
+        self.plans[slot as usize] = Plan::VACANT;
     }
 
     /// The connection has ended, or speaks for its session no more; the session is still there.
     pub(crate) fn disconnect(&mut self, conn: ConnId) {
         let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else { return };
         row.set(CONNECTED, false);
-        row.viewer = NOBODY;
+        self.plans[conn.slot() as usize].viewer = NOBODY;
         self.connected -= 1;
     }
 
     /// A pong has arrived on an open connection: it says nothing to one that lingers.
     pub(crate) fn pong(&mut self, now: Time, conn: ConnId) -> Touch {
         match self.row(conn) {
-            Some(row) if !row.is(LINGERS) => self.renew(now, conn, 0),
+            Some(row) if !row.is(LINGERS) => self.note(now, conn, 0),
             _ => Touch::Nobody,
         }
     }
 
     /// A frame has arrived on an open connection.
+    #[inline]
     pub(crate) fn touch(&mut self, now: Time, conn: ConnId) -> Touch {
-        self.renew(now, conn, MUTE)
+        if self.renew(now, conn) { Touch::Alive } else { self.note(now, conn, MUTE) }
+    }
+
+    /// What nearly every sign of life comes to: false if there is more to it, and nothing was done.
+    #[inline]
+    pub(crate) fn renew(&mut self, now: Time, conn: ConnId) -> bool {
+        let Some(row) = self.rows.get_mut(conn.0.slot as usize) else { return false };
+        let flags = row.flags & (LIVE | CONNECTED | SILENT | LINGERS | MUTE);
+        if row.stamp != conn.0.stamp || flags != LIVE | CONNECTED {
+            return false;
+        }
+        row.hear(now);
+        true
     }
 
     /// A sign of life, after which some flags no longer hold.
-    fn renew(&mut self, now: Time, conn: ConnId, over: u32) -> Touch {
+    #[cold]
+    fn note(&mut self, now: Time, conn: ConnId, over: u32) -> Touch {
         let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else {
             return Touch::Nobody;
         };
+        let silence = row.is(SILENT).then(|| now.since(row.heard()));
+        row.hear(now);
         row.set(over, false);
-        let before = std::mem::replace(&mut row.heard, Moment::at(now));
-        row.pings = 0;
-        if row.flags & (SILENT | LINGERS) == 0 {
+        if !row.is(SILENT) && !row.is(LINGERS) {
             return Touch::Alive;
         }
-        let silence = row.is(SILENT).then(|| now.since(before.time()));
         row.set(SILENT, false);
         let lingers = row.is(LINGERS);
         if silence.is_some() {
@@ -297,17 +356,17 @@ impl Leases {
     /// The person touched the device at `at`.
     pub(crate) fn input(&mut self, conn: ConnId, at: Time) {
         let after = self.idle_after(conn);
-        let Some(row) = self.row_mut(conn).filter(|it| !it.is(LINGERS)) else { return };
-        if after == Span::ZERO {
+        if after == Span::ZERO || self.row(conn).is_none_or(|it| it.is(LINGERS)) {
             return;
         }
         let idle_at = at + after;
-        if row.until == Moment::NEVER {
-            row.until = Moment::at(idle_at);
+        let plan = &mut self.plans[conn.slot() as usize];
+        if plan.until == Moment::NEVER {
+            plan.until = Moment::at(idle_at);
             // It may be sooner than what the wheel knows; later it only ever moves on.
             self.arm(conn);
-        } else if row.until.time() < idle_at {
-            row.until = Moment::at(idle_at);
+        } else if plan.until.time() < idle_at {
+            plan.until = Moment::at(idle_at);
         }
     }
 
@@ -323,7 +382,7 @@ impl Leases {
         let Some(row) = self.row_mut(conn) else { return };
         if !row.is(LINGERS) {
             row.set(LINGERS, true);
-            row.until = Moment::at(until);
+            self.plans[conn.slot() as usize].until = Moment::at(until);
         }
         self.arm(conn);
     }
@@ -332,7 +391,7 @@ impl Leases {
     pub(crate) fn revive(&mut self, conn: ConnId) -> bool {
         let Some(row) = self.row_mut(conn).filter(|it| it.is(LINGERS)) else { return false };
         row.set(LINGERS, false);
-        row.until = Moment::NEVER;
+        self.plans[conn.slot() as usize].until = Moment::NEVER;
         self.arm(conn);
         true
     }
@@ -369,7 +428,7 @@ impl Leases {
     pub(crate) fn report_anew(&mut self, now: Time, conn: ConnId) {
         let after = self.periods.silent_after;
         if let Some(row) = self.row_mut(conn) {
-            let silence = now.since(row.heard.time());
+            let silence = now.since(row.heard());
             row.set(SILENT, after.is_some_and(|it| silence > it));
         }
         self.arm(conn);
@@ -377,29 +436,28 @@ impl Leases {
 
     /// Whether the person has not touched the device for long enough, and nobody has noticed yet.
     pub(crate) fn has_idled(&self, now: Time, conn: ConnId) -> bool {
-        self.row(conn).is_some_and(|it| it.has_idled(now, &self.periods))
+        let plan = self.plans.get(conn.slot() as usize);
+        self.row(conn).zip(plan).is_some_and(|(it, plan)| it.has_idled(now, plan, &self.periods))
     }
 
     /// Makes sure that the lease comes up in time. Called whenever something may be due sooner than before.
     pub(crate) fn arm(&mut self, conn: ConnId) {
-        let (periods, origin) = (self.periods, self.origin);
         let reached = self.wheel.reached();
-        let Some(row) = self.row_mut(conn) else { return };
+        let Some(row) = self.row(conn) else { return };
+        let plan = &self.plans[conn.slot() as usize];
         // Rounded up: a session ends at the first sweep at or after its deadline.
-        let due = row.next(&periods).since(origin).as_millis();
-        let tick = due.div_ceil(periods.sweep.as_millis());
+        let due = row.next(plan, &self.periods).since(self.origin).as_millis();
+        let tick = due.div_ceil(self.periods.sweep.as_millis());
         if row.is(ARMED) {
             // Both lie within the wheel's reach, so their low bits tell which is sooner.
-            let ahead = row.armed.wrapping_sub(reached as u16) as i16;
+            let ahead = plan.armed.wrapping_sub(reached as u16) as i16;
             if tick.wrapping_sub(reached) as i64 >= i64::from(ahead) {
                 return;
             }
         }
-        let armed = self.wheel.arm(tick, conn.slot()) as u16;
-        if let Some(row) = self.row_mut(conn) {
-            row.armed = armed;
-            row.set(ARMED, true);
-        }
+        let slot = conn.slot() as usize;
+        self.plans[slot].armed = self.wheel.arm(tick, conn.slot()) as u16;
+        self.rows[slot].set(ARMED, true);
     }
 
     /// The tick whose time has come at `now`.
@@ -412,18 +470,28 @@ impl Leases {
         self.origin + Span::from_millis(tick.saturating_mul(self.periods.sweep.as_millis()))
     }
 
+    /// Reads the rows that are about to be needed. They lie anywhere in memory: read one behind the other and nothing else done
+    /// in between, many of them come in side by side.
+    fn look_ahead(&self, most: usize) -> u32 {
+        let slots = self.wheel.upcoming(most).iter().map(|&it| it as usize);
+        let rows = slots.filter_map(|it| Some((self.rows.get(it)?, self.plans.get(it)?)));
+        rows.fold(0, |it, (row, plan)| it ^ row.flags ^ plan.viewer)
+    }
+
     /// Takes up to so many leases that are to be looked at, each with what is due for it if anything is; `None` was a look
     /// for nothing. The caller acts on each and then calls [`Self::arm`]. None are taken only when none are left.
     pub(crate) fn pop(&mut self, now: Time, most: usize, into: &mut Vec<(ConnId, Option<Due>)>) {
         let tick = self.tick_at(now);
+        std::hint::black_box(self.look_ahead(most));
         while into.len() < most {
             let Some((at, slot)) = self.wheel.pop(tick) else { return };
-            let row = &mut self.rows[slot as usize];
-            if !row.is(LIVE | ARMED) || row.armed != at as u16 {
+            let Some(row) = self.rows.get_mut(slot as usize) else { continue };
+            let plan = &self.plans[slot as usize];
+            if !row.is(LIVE | ARMED) || plan.armed != at as u16 {
                 continue;
             }
             row.set(ARMED, false);
-            let due = row.due(now, &self.periods);
+            let due = row.due(now, plan, &self.periods);
             match due {
                 Some(Due::Ping) => row.pinged(now, &self.periods),
                 Some(Due::Silent) => row.set(SILENT, true),

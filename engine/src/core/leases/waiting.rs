@@ -31,6 +31,16 @@ impl Waiting {
 
     const ALL: u32 = !(WAITING - 1);
 
+    /// Nothing.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// What is said first, with the driver told of it.
+    pub(crate) const FIRST: Self = Self(Self::WELCOME.0 | Self::WELCOMED.0 | Self::TOLD.0);
+
+    pub(super) fn bits(self) -> u32 {
+        self.0
+    }
+
     pub(crate) fn has(self, what: Self) -> bool {
         self.0 & what.0 != 0
     }
@@ -47,7 +57,7 @@ impl Leases {
     /// Marks that the answer to the beat of this number waits.
     pub(crate) fn answer(&mut self, conn: ConnId, number: u8) {
         if let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) {
-            row.beat = number;
+            row.set_beat(number);
             row.flags |= Waiting::BEAT.0;
         }
     }
@@ -60,29 +70,35 @@ impl Leases {
         first
     }
 
-    /// What waits for an open connection, and the number of the last beat.
-    pub(crate) fn waiting(&self, conn: ConnId) -> Option<(Waiting, u8)> {
+    /// What waits for an open connection.
+    pub(crate) fn waiting(&self, conn: ConnId) -> Option<Waiting> {
         let row = self.row(conn).filter(|it| it.is(CONNECTED))?;
-        Some((Waiting(row.flags & Waiting::ALL), row.beat))
+        Some(Waiting(row.flags & Waiting::ALL))
     }
 
-    /// Takes these marks away.
-    pub(crate) fn taken(&mut self, conn: ConnId, what: &[Waiting]) {
-        if let Some(row) = self.row_mut(conn) {
-            for it in what {
-                row.flags &= !it.0;
-            }
-        }
+    /// Takes what waits for an open connection, and the number of the last beat. Until the connection is welcomed all of it
+    /// waits on, but for the word to the driver.
+    pub(crate) fn take_waiting(&mut self, conn: ConnId) -> Option<(Waiting, u8)> {
+        let row = self.row_mut(conn).filter(|it| it.is(CONNECTED))?;
+        let waiting = Waiting(row.flags & Waiting::ALL);
+        let told = if waiting.has(Waiting::WELCOMED) {
+            Waiting::ALL & !Waiting::WELCOMED.0
+        } else {
+            Waiting::TOLD.0
+        };
+        row.flags &= !told;
+        Some((waiting, row.beat()))
     }
 
     /// The slot of the connection's viewer among the watches, if it watches.
     pub(crate) fn viewer(&self, conn: ConnId) -> Option<u32> {
-        self.row(conn).map(|it| it.viewer).filter(|&it| it != NOBODY)
+        self.row(conn)?;
+        Some(self.plans[conn.slot() as usize].viewer).filter(|&it| it != NOBODY)
     }
 
     pub(crate) fn set_viewer(&mut self, conn: ConnId, viewer: u32) {
-        if let Some(row) = self.row_mut(conn) {
-            row.viewer = viewer;
+        if self.row(conn).is_some() {
+            self.plans[conn.slot() as usize].viewer = viewer;
         }
     }
 }

@@ -79,6 +79,7 @@ impl Node {
         for lease in self.leases_of(id) {
             ended.extend(self.end_lease(now, lease, Ending::Code(CloseCode::Revoked)));
         }
+        self.totals.endings.revoked += ended.len() as u64;
         let change = self.directory.end_all(id, &ended);
         self.publish(now, id, change);
     }

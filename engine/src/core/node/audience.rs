@@ -37,7 +37,9 @@ impl Node {
         let (id, new) = self.directory.set_last_seen(user, wish);
         if new {
             let record = self.directory.record(id);
-            self.watches.publish(now, user, &record, Default::default());
+            if let Some(subject) = self.watches.subject(user) {
+                self.watches.publish(now, subject, record, Default::default());
+            }
         }
     }
 

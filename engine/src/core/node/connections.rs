@@ -99,17 +99,21 @@ impl Node {
                 _ => Idle::No,
             },
         };
-        let conn = self.leases.connect(now, connected.session.slot(), device);
+        // With a shared store it is welcomed once that has taken it.
+        let first = if self.shared.is_none() { Waiting::FIRST } else { Waiting::NONE };
+        let conn = self.leases.connect(now, connected.session.slot(), device, first);
         if let Some(at) = connect.token_until {
             self.tokens.insert(at, conn);
         }
         if self.shared.is_none() {
-            self.leases.wait(conn, Waiting::WELCOME);
-            self.leases.wait(conn, Waiting::WELCOMED);
-            self.wake(conn);
+            self.ready.push_back(conn);
         } else {
-            // Welcome once the store has taken it.
             self.seat_connects(now, conn, report.idle, report.mode);
+        }
+        self.totals.connects += 1;
+        self.totals.reconnects += u64::from(before.is_some());
+        if connected.change.public {
+            self.count_flap(now, connected.user);
         }
         self.publish(now, connected.user, connected.change);
         if connected.mode_changed {
@@ -130,7 +134,7 @@ impl Node {
     /// The connection speaks for its session no more, and nothing waits for it any more. Returns
     /// whether it did until now.
     fn release_conn(&mut self, now: Time, conn: ConnId) -> bool {
-        let Some((waiting, _)) = self.leases.waiting(conn) else { return false };
+        let Some(waiting) = self.leases.waiting(conn) else { return false };
         if waiting.has(Waiting::ERRORS) {
             self.errors.remove(&conn);
         }
@@ -223,6 +227,7 @@ impl Node {
         let conn = self.leases.at(session.slot())?;
         let idle = self.leases.get(conn)?.idle;
         self.forget_seat(conn);
+        self.totals.endings.replaced += u64::from(self.leases.is_connected(conn));
         self.close(now, conn, Ending::Code(CloseCode::Replaced));
         Some(idle)
     }
@@ -249,7 +254,7 @@ impl Node {
     /// Tells the driver, once, that something waits for the connection.
     pub(super) fn wake(&mut self, conn: ConnId) {
         if self.leases.tell(conn) {
-            self.outputs.push_back(Output::Ready(conn));
+            self.ready.push_back(conn);
         }
     }
 }

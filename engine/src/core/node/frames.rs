@@ -30,17 +30,17 @@ impl Node {
         let leaves = matches!(frame, ClientFrame::Bye | ClientFrame::Closing);
         let late = !leaves && self.is_late(now, conn);
         match self.leases.touch(now, conn) {
-            Touch::Nobody => return,
-            Touch::Alive => self.renewed(now, conn, None, late),
-            Touch::Noted { silence, lingers } => {
-                self.renewed(now, conn, silence, late);
-                if lingers {
-                    self.revive(now, conn);
-                }
+            Touch::Nobody => {
+                self.totals.late_frames += 1;
+                return;
             }
+            touch => self.renewed(now, conn, touch, late),
         }
         match frame {
-            ClientFrame::Hello(_) => self.end(now, conn, Ending::Code(CloseCode::BadFrame)),
+            ClientFrame::Hello(_) => {
+                self.totals.endings.refused += 1;
+                self.end(now, conn, Ending::Code(CloseCode::BadFrame));
+            }
             ClientFrame::Beat(beat) => self.on_beat(now, conn, *beat),
             ClientFrame::Watch { request, users } => self.on_watch(now, conn, *request, users),
             ClientFrame::Unwatch { numbers } => {
@@ -72,7 +72,10 @@ impl Node {
             }
             ClientFrame::Closing => self.linger(now, conn),
             ClientFrame::Bye if on(Fault::ByeLingers) => self.linger(now, conn),
-            ClientFrame::Bye => self.end(now, conn, Ending::Bye),
+            ClientFrame::Bye => {
+                self.totals.endings.bye += 1;
+                self.end(now, conn, Ending::Bye);
+            }
             ClientFrame::Join { number, room } => self.on_join(now, conn, *number, room),
             ClientFrame::Own(on) => self.on_own(now, conn, *on),
             ClientFrame::End { session } => self.on_end(now, conn, session),
@@ -85,13 +88,19 @@ impl Node {
     }
 
     /// A frame of a kind unknown here, or a pong, has arrived: a sign of life. It takes no `closing` back.
+    #[inline]
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
+        if self.shared.is_some() || !self.leases.renew(now, conn) {
+            self.weigh_pong(now, conn);
+        }
+    }
+
+    /// One that is more than a renewal.
+    fn weigh_pong(&mut self, now: Time, conn: ConnId) {
         let late = self.is_late(now, conn);
         match self.leases.pong(now, conn) {
-            Touch::Alive if self.shared.is_none() => {}
             Touch::Nobody => {}
-            Touch::Alive => self.renewed(now, conn, None, late),
-            Touch::Noted { silence, .. } => self.renewed(now, conn, silence, late),
+            touch => self.renewed(now, conn, touch, late),
         }
     }
 
@@ -107,11 +116,17 @@ impl Node {
         self.shared.is_some() && self.leases.get(conn).is_some_and(|it| it.deadline <= now)
     }
 
-    /// A lease has been renewed, after a silence of this length if that was reported; `late` if it had
-    /// run out.
-    fn renewed(&mut self, now: Time, conn: ConnId, silence: Option<Span>, late: bool) {
+    /// A lease has been renewed; `late` if it had run out.
+    fn renewed(&mut self, now: Time, conn: ConnId, touch: Touch, late: bool) {
+        let (silence, lingers) = match touch {
+            Touch::Noted { silence, lingers } => (silence, lingers),
+            Touch::Alive | Touch::Nobody => (None, false),
+        };
         if self.shared.is_some() {
             self.seat_heard(now, conn, silence, late);
+        }
+        if lingers {
+            self.revive(now, conn);
         }
     }
 
@@ -126,12 +141,12 @@ impl Node {
     }
 
     fn on_beat(&mut self, now: Time, conn: ConnId, beat: Beat) {
+        self.totals.beats += 1;
         self.leases.answer(conn, beat.number);
         if let Some(secs) = beat.input_age_secs {
             let age = Span::from_secs(u64::from(secs));
             self.leases.input(conn, now - age);
-            let found = self.leases.get(conn).is_some_and(|it| it.idle == Idle::Found);
-            if found && age < self.leases.idle_after(conn) {
+            if self.leases.idle(conn) == Some(Idle::Found) && age < self.leases.idle_after(conn) {
                 self.set_idle(now, conn, Idle::No);
             }
         }

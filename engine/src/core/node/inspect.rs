@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use greendot_protocol::{Mode, Time};
 
-use super::{ConnId, Node};
+use super::shared::Shared;
+use super::{ConnId, Node, NodeTotals};
 use crate::core::directory::{Roster, SessionView};
 
 /// How much a node holds.
@@ -74,6 +75,21 @@ impl Node {
             joins: self.rights.len(),
             owners: self.owners.len(),
         }
+    }
+
+    /// What the node has done since it began.
+    pub fn totals(&self) -> NodeTotals {
+        NodeTotals { marks: self.watches.marks(), ..self.totals.clone() }
+    }
+
+    /// How many users with sessions here others see present.
+    pub fn present_users(&self) -> usize {
+        self.directory.present_count()
+    }
+
+    /// Requests that wait for the shared store's answer.
+    pub fn store_waiting(&self) -> usize {
+        self.shared.as_ref().map_or(0, Shared::waiting)
     }
 
     /// How the application's answers on who may see whom fare.

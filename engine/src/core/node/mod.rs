@@ -23,6 +23,7 @@ mod rooms;
 mod shared;
 mod sweep;
 mod tokens;
+mod totals;
 mod transmit;
 
 use std::collections::{HashMap, VecDeque};
@@ -40,8 +41,9 @@ use self::rights::Rights;
 pub use self::room_polls::{RoomAnswer, Who};
 use self::shared::Shared;
 use self::tokens::Tokens;
+pub use self::totals::{Endings, FLAP, Lag, NodeTotals};
 use super::audience::Audience;
-use super::directory::{Change, Directory, UserId};
+use super::directory::{Change, Directory, Face, UserId};
 pub use super::leases::ConnId;
 use super::leases::{Leases, Periods};
 use super::watches::{CrowdRule, Watches};
@@ -72,7 +74,11 @@ pub struct Node {
     tokens: Tokens,
     /// Errors that wait for connections; few have any.
     errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
+    totals: NodeTotals,
     outputs: VecDeque<Output>,
+    /// Connections for which something waits and whose driver is to be told: apart, because they can be very many at once,
+    /// and are small.
+    ready: VecDeque<ConnId>,
     /// The next sweep.
     sweep_at: Time,
     /// The first sweep after the node has last stood still: until then not all is read that waited.
@@ -129,7 +135,9 @@ impl Node {
             owners: Owners::default(),
             tokens: Tokens::default(),
             errors: HashMap::default(),
+            totals: NodeTotals::default(),
             outputs: VecDeque::new(),
+            ready: VecDeque::new(),
             sweep_at: now + settings.sweep,
             still_until: Time::ZERO,
             flush_at: None,
@@ -151,7 +159,10 @@ impl Node {
 
     /// The next output, if any waits.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        match self.outputs.pop_front() {
+            None => self.ready.pop_front().map(Output::Ready),
+            output => output,
+        }
     }
 
     /// When [`Self::handle_timeout`] has something to do.
@@ -187,18 +198,19 @@ impl Node {
             // With a shared store it is the store that decides, and says so.
             return;
         }
-        let record = self.directory.record(user);
-        let name = self.directory.name(user);
-        self.watches.publish(now, name, &record, change);
-        if change.public {
-            self.outputs.push_back(Output::Transition(Transition {
-                user: name.clone(),
-                state: record.public.state,
-                version: record.public.version,
-                note: record.note,
-            }));
+        if self.watches.subject_count() > 0
+            && let Some(subject) = self.watches.subject(self.directory.name(user))
+        {
+            self.watches.publish(now, subject, self.directory.record(user), change);
+            self.schedule_flush(now);
         }
-        self.schedule_flush(now);
+        if change.public {
+            self.totals.changes += 1;
+            let face = self.directory.public(user);
+            let (user, note) = (self.directory.name(user).clone(), self.directory.note(user));
+            let Face { state, version } = face;
+            self.outputs.push_back(Output::Transition(Transition { user, state, version, note }));
+        }
     }
 
     /// Tells the parts of crowds that are due.

@@ -131,8 +131,8 @@ pub struct Transition {
     pub state: State,
     /// The number of this change.
     pub version: Version,
-    /// The user's note, as seen with the state; empty if there is none.
-    pub note: Arc<str>,
+    /// The user's note, as seen with the state, if there is one.
+    pub note: Option<Arc<str>>,
 }
 
 /// What the one who asked may see of a user.

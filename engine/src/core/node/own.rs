@@ -76,7 +76,14 @@ impl Node {
 
     /// Sessions have changed: those who want to know are told. With a shared store, it is the store
     /// that says so.
+    #[inline]
     pub(super) fn tell_own_sessions(&mut self) {
+        if self.directory.has_followed() {
+            self.tell_followed();
+        }
+    }
+
+    fn tell_followed(&mut self) {
         let users = self.directory.take_followed();
         if self.shared.is_some() {
             return;
@@ -162,6 +169,7 @@ impl Node {
         let Some(id) = self.directory.find(user) else { return };
         let Some(session) = self.directory.session(id, session) else { return };
         if let Some(conn) = self.leases.at(session.slot()) {
+            self.totals.endings.signed_out += 1;
             self.end(now, conn, Ending::Code(CloseCode::SignedOut));
         }
     }

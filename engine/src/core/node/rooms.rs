@@ -108,7 +108,14 @@ impl Node {
 
     /// Tells who is in the rooms where that has changed. With a shared store, it is the store that
     /// says so.
+    #[inline]
     pub(super) fn tell_rooms(&mut self, now: Time) {
+        if self.directory.has_touched_rooms() {
+            self.tell_touched_rooms(now);
+        }
+    }
+
+    fn tell_touched_rooms(&mut self, now: Time) {
         let touched = self.directory.take_touched_rooms();
         if self.shared.is_none() {
             for room in touched {

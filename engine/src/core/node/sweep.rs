@@ -40,8 +40,16 @@ impl Node {
                 if self.warm_until.is_some_and(|at| at <= now) {
                     self.warm_until = None;
                     self.watches.end_warmup();
+                }
+                if self.watches.is_cooling() {
+                    if self.watches.cool_down() {
+                        // The rest in the next step.
+                        self.sweep_at = now;
+                    }
                     self.schedule_flush(now);
                 }
+                self.directory.give_back();
+                self.leases.give_back();
                 self.submit(now, Request::Sweep, Then::Nothing);
                 return;
             }
@@ -103,10 +111,12 @@ impl Node {
     pub(super) fn expire(&mut self, now: Time, conn: ConnId) {
         self.leases.end_reading(conn);
         let Some(standing) = self.leases.get(conn) else { return };
-        if standing.lingers_until.unwrap_or(standing.deadline) > now {
+        let deadline = standing.lingers_until.unwrap_or(standing.deadline);
+        if deadline > now {
             return;
         }
         if standing.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
+            self.count_due(now, deadline, standing.lingers_until.is_some());
             return self.end(now, conn, Ending::Code(CloseCode::Ended));
         }
         let Some(session) = self.session_of(conn) else { return };

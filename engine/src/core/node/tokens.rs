@@ -9,6 +9,9 @@ use greendot_protocol::{CloseCode, ErrorCode, Span, Time};
 use super::{ConnId, Node};
 use crate::core::leases::Waiting;
 
+/// Connections that are ended in one step; the others follow as soon as the driver likes.
+const AT_A_TIME: usize = 1024;
+
 /// The connections whose token ends; most tokens end never, and have no place here.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
@@ -77,7 +80,8 @@ impl Node {
 
     /// Tokens that have run out take their connections with them (rule 18).
     pub(super) fn end_tokens(&mut self, now: Time) {
-        while let Some(conn) = self.tokens.pop(now) {
+        for _ in 0..AT_A_TIME {
+            let Some(conn) = self.tokens.pop(now) else { return };
             if on(Fault::TokenKept) {
                 continue;
             }

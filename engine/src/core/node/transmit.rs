@@ -10,40 +10,22 @@ impl Node {
     /// more; everything is built at this moment from the newest that is known, so that a slow
     /// reader is never sent what has long been overtaken (rule 14).
     pub fn transmit(&mut self, now: Time, conn: ConnId, emit: &mut dyn FnMut(&ServerFrame<'_>)) {
-        let Some((waiting, beat)) = self.leases.waiting(conn) else { return };
-        self.leases.taken(conn, &[Waiting::TOLD]);
+        let Some((waiting, beat)) = self.leases.take_waiting(conn) else { return };
         if !waiting.has(Waiting::WELCOMED) {
             // Nothing goes before the welcome.
             return;
         }
-        use Waiting as W;
-        self.leases.taken(conn, &[W::WELCOME, W::STALE, W::MODE, W::BEAT, W::ERRORS, W::SESSIONS]);
-        self.leases.taken(conn, &[W::TOKEN]);
         let (epoch, stale) = (self.epoch(), self.is_stale());
-        let Some(session) = self.session_of(conn) else { return };
-        let Some(user) = self.directory.user_of(session) else { return };
-        let (mode, revision) = self.directory.mode(user);
         if waiting.has(Waiting::WELCOME) {
-            let idle_after = self.leases.idle_after(conn);
-            let session = self.directory.session_name(session).unwrap_or_default();
-            emit(&ServerFrame::Welcome(Welcome {
-                beat: self.settings.beat,
-                ttl: self.settings.ttl,
-                grace: self.settings.grace,
-                idle_after,
-                session,
-                epoch,
-                mode,
-                revision,
-                ticket: "",
-                stale,
-                token: self.tokens.lasts(now, conn),
-            }));
+            self.transmit_welcome(now, conn, emit);
         } else {
             if waiting.has(Waiting::TOKEN) {
                 emit(&ServerFrame::Token { lasts: self.tokens.lasts(now, conn) });
             }
-            if waiting.has(Waiting::MODE) {
+            if waiting.has(Waiting::MODE)
+                && let Some(user) = self.user_of(conn)
+            {
+                let (mode, revision) = self.directory.mode(user);
                 emit(&ServerFrame::Mode { mode, revision });
             }
             if waiting.has(Waiting::STALE) && stale {
@@ -59,7 +41,16 @@ impl Node {
             self.transmit_own(now, conn, emit);
         }
         if let Some(viewer) = self.viewer_of(conn) {
-            self.watches.transmit(now, epoch, viewer, emit);
+            let totals = &mut self.totals;
+            self.watches.transmit(now, epoch, viewer, &mut |frame| {
+                if let ServerFrame::Snapshot { entries, .. } | ServerFrame::Events { entries, .. } =
+                    frame
+                {
+                    totals.entries += entries.len() as u64;
+                    totals.entry_frames += 1;
+                }
+                emit(frame);
+            });
         }
         if waiting.has(Waiting::STALE) && !waiting.has(Waiting::WELCOME) && !stale {
             // Good again only behind what made it good.
@@ -70,13 +61,33 @@ impl Node {
         }
     }
 
+    fn transmit_welcome(&self, now: Time, conn: ConnId, emit: &mut dyn FnMut(&ServerFrame<'_>)) {
+        let Some(user) = self.user_of(conn) else { return };
+        let Some(session) = self.session_of(conn) else { return };
+        let (mode, revision) = self.directory.mode(user);
+        emit(&ServerFrame::Welcome(Welcome {
+            beat: self.settings.beat,
+            ttl: self.settings.ttl,
+            grace: self.settings.grace,
+            idle_after: self.leases.idle_after(conn),
+            session: self.directory.session_name(session).unwrap_or_default(),
+            epoch: self.epoch(),
+            mode,
+            revision,
+            ticket: "",
+            stale: self.is_stale(),
+            token: self.tokens.lasts(now, conn),
+        }));
+    }
+
     /// The tick has come: what is marked may go.
     pub(super) fn flush(&mut self, _now: Time) {
         self.flush_at = None;
-        for viewer in self.watches.release() {
-            if let Some(conn) = self.watches.conn_of(viewer) {
-                self.wake(conn);
+        let (leases, ready) = (&mut self.leases, &mut self.ready);
+        self.watches.release(|conn| {
+            if leases.tell(conn) {
+                ready.push_back(conn);
             }
-        }
+        });
     }
 }

@@ -7,7 +7,7 @@
 
 use greendot_protocol::{Span, Time};
 
-use super::{Watches, mark};
+use super::Watches;
 use crate::core::gate::HOUR;
 use crate::core::slab::Id;
 
@@ -116,7 +116,7 @@ impl Watches {
             let differs = self.scene(now).glimpse(row).is_some_and(|it| row.shown.differs(&it));
             // Where it was hidden, the numbering still goes on from what was shown.
             if differs || row.renumber {
-                mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+                self.outboxes.mark(watch);
             }
         }
         if over && again {

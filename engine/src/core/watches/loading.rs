@@ -96,18 +96,17 @@ impl Watches {
 
     /// The store was asked about a user and said nothing: never heard of.
     pub(crate) fn load_if_absent(&mut self, now: Time, user: &str) {
-        let subject = self.names.get(user).and_then(|&id| self.subjects.get(id));
-        if subject.is_some_and(|it| it.record.is_none()) {
+        let Some(id) = self.subject(user) else { return };
+        if self.subjects.get(id.0).is_some_and(|it| it.record.is_none()) {
             // Whoever was shown that it is unknown is concerned.
-            self.publish(now, user, &Record::default(), Change { public: true, own: true });
+            self.publish(now, id, Record::default(), Change { public: true, own: true });
         }
     }
 
     /// What the store said of a user at `said`, unless something newer is known.
     pub(crate) fn take(&mut self, now: Time, said: Time, report: &Report) {
-        let Some(known) = self.names.get(&report.user).and_then(|&id| self.subjects.get(id)) else {
-            return;
-        };
+        let Some(id) = self.subject(&report.user) else { return };
+        let Some(known) = self.subjects.get(id.0) else { return };
         let record = Record::of(said, report);
         let change = match &known.record {
             Some(known) if record.changes() <= known.changes() => return,
@@ -117,7 +116,7 @@ impl Watches {
             // Whoever was shown that it is unknown is concerned.
             None => Change { public: true, own: true },
         };
-        self.publish(now, &report.user, &record, change);
+        self.publish(now, id, record, change);
     }
 
     /// Connections whose viewers wait for a snapshot.

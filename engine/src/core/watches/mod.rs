@@ -10,6 +10,7 @@
 mod crowd;
 mod loading;
 mod onlooker;
+mod outbox;
 mod rooms;
 mod sight;
 mod subject;
@@ -25,6 +26,7 @@ use greendot_protocol::{State, Time, Version};
 
 pub(crate) use self::crowd::CrowdRule;
 use self::onlooker::Onlookers;
+use self::outbox::Outboxes;
 use self::rooms::Rooms;
 pub(crate) use self::rooms::{RoomWork, SAMPLE, rounded};
 use self::sight::{Pause, Scene};
@@ -35,12 +37,16 @@ use super::directory::{Change, Record, Screen};
 use super::gate::{Fineness, Glimpse, Light};
 use super::slab::{Id, Slab};
 
-/// So many watches that have ended may stand among those with something new.
-const ENDED: usize = 32;
+/// Watches that are looked at in one step when the warm-up is over: about a millisecond.
+const COOLED: u32 = 100_000;
 
 /// A watch's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct WatchId(Id);
+
+/// The place of a user whom somebody here watches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SubjectId(Id);
 
 #[cfg(test)]
 impl WatchId {
@@ -59,9 +65,12 @@ pub(crate) struct Watches {
     viewers: Slab<Viewer>,
     onlookers: Onlookers,
     rooms: Rooms,
-    /// Viewers with something marked, waiting for the tick.
-    marked: Vec<ViewerId>,
+    outboxes: Outboxes,
+    /// Slots of watches taken from an outbox: the room for them is kept.
+    taken: Vec<u32>,
     warming: bool,
+    /// Watches before this slot have been looked at since the warm-up was over.
+    cooled: u32,
     /// Where rounded times begin.
     grid: Time,
     /// The shared store cannot be asked: who is not loaded is shown as unknown.
@@ -100,7 +109,6 @@ struct Watch {
     /// The version shown less the one that the gate gives.
     offset: i64,
     shown: Shown,
-    marked: bool,
 }
 
 /// Where what a watch shows belongs.
@@ -166,8 +174,10 @@ impl Watches {
             viewers: Slab::default(),
             onlookers: Onlookers::new(seed),
             rooms: Rooms::new(room_limit, seed),
-            marked: Vec::new(),
+            outboxes: Outboxes::default(),
+            taken: Vec::new(),
             warming,
+            cooled: u32::MAX,
             grid: Time::ZERO,
             blind: false,
             crowds,
@@ -244,8 +254,8 @@ impl Watches {
             renumber: false,
             offset: 0,
             shown: Shown::NOTHING,
-            marked: true,
         });
+        self.outboxes.begin(watch, viewer, true);
         let row = self.viewers.get_mut(viewer.0)?;
         row.numbers.insert(number, watch);
         if let Some(Request { watches, .. }) = row.requests.last_mut() {
@@ -275,15 +285,6 @@ impl Watches {
         id
     }
 
-    /// Something waits for the viewer.
-    fn mark_viewer(&mut self, viewer: ViewerId) {
-        let Some(row) = self.viewers.get_mut(viewer.0) else { return };
-        if !row.marked {
-            row.marked = true;
-            self.marked.push(viewer);
-        }
-    }
-
     fn find_or_load(
         &mut self,
         user: &str,
@@ -310,11 +311,21 @@ impl Watches {
         self.remove(watch);
     }
 
+    /// The user, if anybody here watches it.
+    pub(crate) fn subject(&self, user: &str) -> Option<SubjectId> {
+        self.names.get(user).copied().map(SubjectId)
+    }
+
     /// What an operation changed is marked for those who may see it.
-    pub(crate) fn publish(&mut self, now: Time, user: &str, record: &Record, change: Change) {
-        let Some(&id) = self.names.get(user) else { return };
+    pub(crate) fn publish(
+        &mut self,
+        now: Time,
+        SubjectId(id): SubjectId,
+        record: Record,
+        change: Change,
+    ) {
         let Some(subject) = self.subjects.get_mut(id) else { return };
-        subject.record = Some(record.clone());
+        subject.record = Some(record);
         if change.public {
             self.tell_watchers(now, id);
             self.tell_seats(now, id);
@@ -327,7 +338,7 @@ impl Watches {
     fn tell_own(&mut self, subject: Id) {
         let Some(subject) = self.subjects.get(subject) else { return };
         for &watch in &subject.own {
-            mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+            self.outboxes.mark(watch);
         }
     }
 
@@ -343,7 +354,7 @@ impl Watches {
             return self.tell_crowd(now, id);
         }
         for &watch in &subject.watchers {
-            mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+            self.outboxes.mark(watch);
         }
     }
 
@@ -357,22 +368,36 @@ impl Watches {
         if !row.own && subject.is_some_and(|it| it.watchers.len() > self.crowds.limit) {
             return self.tell_crowd(now, row.subject);
         }
-        mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+        self.outboxes.mark(watch);
     }
 
     /// The warm-up is over: users never heard from are offline (rule 12 a).
     pub(crate) fn end_warmup(&mut self) {
         self.warming = false;
-        for (id, watch) in self.watches.iter_mut() {
-            if watch.shown.state == State::Unknown && !watch.marked {
-                watch.marked = true;
-                enlist(&mut self.viewers, &mut self.marked, watch.viewer, id);
+        self.cooled = 0;
+    }
+
+    /// Whether there is something left to do for that.
+    pub(crate) fn is_cooling(&self) -> bool {
+        self.cooled != u32::MAX
+    }
+
+    /// Marks those who were shown such a user as unknown, so many of them; false if all are.
+    pub(crate) fn cool_down(&mut self) -> bool {
+        let end = self.watches.slots().min(self.cooled.saturating_add(COOLED));
+        for id in (self.cooled..end).filter_map(|it| self.watches.id_at(it)) {
+            if self.watches.get(id).is_some_and(|it| it.shown.state == State::Unknown) {
+                self.outboxes.mark(id);
             }
         }
+        let more = end < self.watches.slots();
+        self.cooled = if more { end } else { u32::MAX };
+        more
     }
 
     fn remove(&mut self, watch: Id) {
         let Some(gone) = self.watches.remove(watch) else { return };
+        self.outboxes.unmark(watch);
         let Some(subject) = self.subjects.get_mut(gone.subject) else { return };
         if self.audited
             && !gone.own
@@ -380,16 +405,6 @@ impl Watches {
         {
             let ended = (Arc::clone(&onlooker.name), Arc::clone(&subject.name), WatchId(watch));
             self.ended.push(ended);
-        }
-        if gone.marked
-            && let Some(viewer) = self.viewers.get_mut(gone.viewer.0)
-        {
-            // One that reads nothing is not kept a list of all that it watched meanwhile.
-            viewer.ended += 1;
-            if viewer.ended > ENDED && 2 * viewer.ended > viewer.dirty.len() {
-                viewer.dirty.retain(|it| self.watches.get(*it).is_some());
-                viewer.ended = 0;
-            }
         }
         let watchers = subject.list(gone.own, gone.under);
         watchers.swap_remove(gone.place as usize);
@@ -412,28 +427,5 @@ impl Watches {
             self.names.remove(&subject.name);
             self.forgotten.push(subject.name);
         }
-    }
-}
-
-/// Marks a watch, once until it is looked at.
-fn mark(
-    watches: &mut Slab<Watch>,
-    viewers: &mut Slab<Viewer>,
-    marked: &mut Vec<ViewerId>,
-    watch: Id,
-) {
-    let Some(row) = watches.get_mut(watch) else { return };
-    if !row.marked {
-        row.marked = true;
-        enlist(viewers, marked, row.viewer, watch);
-    }
-}
-
-fn enlist(viewers: &mut Slab<Viewer>, marked: &mut Vec<ViewerId>, viewer: ViewerId, watch: Id) {
-    let Some(row) = viewers.get_mut(viewer.0) else { return };
-    row.dirty.push(watch);
-    if !row.marked {
-        row.marked = true;
-        marked.push(viewer);
     }
 }

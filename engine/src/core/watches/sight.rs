@@ -7,7 +7,7 @@ use greendot_protocol::sabotage::{Fault, on};
 
 use super::onlooker::Onlookers;
 use super::subject::Subject;
-use super::{Shown, Under, Watch, WatchId, Watches, mark};
+use super::{Shown, Under, Watch, WatchId, Watches};
 use crate::core::directory::{Bar, Outlook, Screen};
 use crate::core::gate::{Fineness, Glimpse, Light, Sight};
 use crate::core::node::ConnId;
@@ -93,7 +93,7 @@ impl Watches {
         let Some(before) = before else {
             // Whoever was shown unknown meanwhile is concerned.
             for watch in self.watches_of(id) {
-                mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+                self.outboxes.mark(watch);
             }
             return;
         };

@@ -2,6 +2,7 @@
 
 use greendot_protocol::{Entry, Epoch, ServerFrame, Time, Version};
 
+use super::outbox::Outboxes;
 use super::sight::Scene;
 use super::viewer::Request;
 use super::{Shown, Slab, Under, ViewerId, Watch, Watches};
@@ -32,27 +33,28 @@ impl Watches {
                 return;
             }
             row.afresh = false;
-            row.dirty.clear();
-            row.ended = 0;
-            let entries = first_sights(&scene, &mut self.watches, &all);
+            self.outboxes.take(viewer, &mut self.taken);
+            self.taken.clear();
+            let entries = first_sights(&scene, &mut self.watches, &mut self.outboxes, &all);
             emit(&ServerFrame::Snapshot { epoch, request: 0, entries });
         }
         scene.blind = self.blind;
         let watches = &self.watches;
         let requests: Vec<Request> =
             row.requests.extract_if(.., |it| can_show(&scene, watches, &it.watches)).collect();
-        let released = row.released;
-        let dirty = if released { std::mem::take(&mut row.dirty) } else { Vec::new() };
-        row.ended = if released { 0 } else { row.ended };
-        row.released = false;
+        let released = self.outboxes.take_released(viewer);
+        if released {
+            self.outboxes.take(viewer, &mut self.taken);
+        }
         let mut members: Vec<(Id, Id)> = Vec::new();
         for request in requests {
             let Request { number, watches } = request;
-            let entries = first_sights(&scene, &mut self.watches, &watches);
+            let entries = first_sights(&scene, &mut self.watches, &mut self.outboxes, &watches);
             emit(&ServerFrame::Snapshot { epoch, request: number, entries });
         }
         let mut entries: Vec<Entry<'_>> = Vec::new();
-        for id in dirty {
+        for slot in self.taken.drain(..) {
+            let Some(id) = self.watches.id_at(slot) else { continue };
             match self.watches.get(id).map(|it| it.under) {
                 Some(Under::Number(number)) => {
                     entries.extend(change(&scene, &mut self.watches, id, number));
@@ -80,19 +82,29 @@ fn can_show(scene: &Scene<'_>, watches: &Slab<Watch>, ids: &[Id]) -> bool {
 
 /// The entries of a snapshot: the first sight of each user, but for those of whom there is nothing
 /// to say.
-fn first_sights<'a>(scene: &Scene<'a>, watches: &mut Slab<Watch>, ids: &[Id]) -> Vec<Entry<'a>> {
+fn first_sights<'a>(
+    scene: &Scene<'a>,
+    watches: &mut Slab<Watch>,
+    outboxes: &mut Outboxes,
+    ids: &[Id],
+) -> Vec<Entry<'a>> {
     ids.iter()
-        .filter_map(|&id| show(scene, watches, id))
+        .filter_map(|&id| show(scene, watches, outboxes, id))
         .filter_map(|(entry, blank)| (!blank).then_some(entry))
         .collect()
 }
 
 /// The first sight of a user, and whether there is nothing to see.
-fn show<'a>(scene: &Scene<'a>, watches: &mut Slab<Watch>, id: Id) -> Option<(Entry<'a>, bool)> {
+fn show<'a>(
+    scene: &Scene<'a>,
+    watches: &mut Slab<Watch>,
+    outboxes: &mut Outboxes,
+    id: Id,
+) -> Option<(Entry<'a>, bool)> {
     let watch = watches.get_mut(id)?;
     let Under::Number(number) = watch.under else { return None };
     let glimpse = scene.glimpse(watch)?;
-    watch.marked = false;
+    outboxes.begin_marks(id);
     watch.offset = 0;
     watch.renumber = false;
     watch.shown = Shown::of(&glimpse, glimpse.version());
@@ -108,7 +120,6 @@ fn change<'a>(
     number: u32,
 ) -> Option<Entry<'a>> {
     let watch = watches.get_mut(id)?;
-    watch.marked = false;
     if watch.pause.is_some() {
         // It is marked again when the application has answered.
         return None;

@@ -29,13 +29,6 @@ pub(super) struct Viewer {
     pub(super) cleared: BTreeSet<u32>,
     /// Watch frames not yet answered.
     pub(super) requests: Vec<Request>,
-    /// Watches with something new, each once; and so many of them have ended since.
-    pub(super) dirty: Vec<Id>,
-    pub(super) ended: usize,
-    /// Whether the viewer stands in the list of those that wait for the tick.
-    pub(super) marked: bool,
-    /// Whether the tick has come since the first mark.
-    pub(super) released: bool,
     /// Everything is to be shown afresh: a new epoch has begun.
     pub(super) afresh: bool,
 }
@@ -103,12 +96,9 @@ impl Watches {
             seats: BTreeMap::new(),
             cleared: BTreeSet::new(),
             requests: Vec::new(),
-            dirty: Vec::new(),
-            ended: 0,
-            marked: false,
-            released: false,
             afresh: false,
         }));
+        self.outboxes.open(viewer, conn);
         if let Some(row) = self.onlookers.get_mut(onlooker) {
             row.viewers.push(viewer);
         }
@@ -135,6 +125,9 @@ impl Watches {
             self.drop_seat(seat);
         }
         self.onlookers.leave(gone.onlooker, viewer);
+        if self.viewers.len() == 0 {
+            self.outboxes.give_back();
+        }
     }
 
     /// A watch frame begins: the watches that follow are answered together.
@@ -164,24 +157,22 @@ impl Watches {
     /// What waits for the viewer: entries, counted by users.
     pub(crate) fn waiting(&self, viewer: ViewerId) -> usize {
         self.viewers.get(viewer.0).map_or(0, |it| {
-            it.dirty.len() + it.requests.iter().map(|it| it.watches.len()).sum::<usize>()
+            self.outboxes.len(viewer) + it.requests.iter().map(|it| it.watches.len()).sum::<usize>()
         })
+    }
+
+    /// How many watches have been marked so far: watchers, each time one was to be told.
+    pub(crate) fn marks(&self) -> u64 {
+        self.outboxes.marked()
     }
 
     /// Whether anything waits for the tick.
     pub(crate) fn has_marked(&self) -> bool {
-        !self.marked.is_empty()
+        self.outboxes.has_listed()
     }
 
-    /// The tick has come: what was marked may go. Returns the viewers concerned.
-    pub(crate) fn release(&mut self) -> Vec<ViewerId> {
-        let released = std::mem::take(&mut self.marked);
-        for viewer in &released {
-            if let Some(row) = self.viewers.get_mut(viewer.0) {
-                row.marked = false;
-                row.released = true;
-            }
-        }
-        released
+    /// The tick has come: what was marked may go. Tells the connections concerned.
+    pub(crate) fn release(&mut self, tell: impl FnMut(ConnId)) {
+        self.outboxes.release(tell);
     }
 }

@@ -1,6 +1,7 @@
 //! `bench PART`: figures beside their baselines, from one run.
 
 use std::alloc::System;
+use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,6 +29,9 @@ struct Args {
     /// Write the figures here as well, as one JSON object.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Draw how costs grow into this file.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// The folder of the servers to compare with, with their packages installed.
     #[arg(long, default_value = "tests/load/baselines", value_name = "FOLDER")]
     baselines: PathBuf,
@@ -37,6 +41,8 @@ struct Args {
 enum Part {
     /// The core: heartbeats, connects, sweeps, memory, fan-out.
     Core,
+    /// How the cost of each operation of the core grows.
+    Growth,
     /// A herd of clients whose server comes back; always all of them, for its clock is not ours.
     Client,
     /// The server: processor time and memory over real sockets, beside `ws` and Socket.IO.
@@ -66,7 +72,9 @@ fn run(args: &Args) -> io::Result<()> {
         Part::Core => {
             core::sessions(&mut report, 1_000_000 / scale, || ALLOCATOR.allocated());
             core::fanout(&mut report, 100_000 / scale);
+            core::shards(&mut report, 1_000_000 / scale);
         }
+        Part::Growth => return measure_growth(args),
         Part::Client => client::herd(&mut report, 10_000),
         Part::Server => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -83,6 +91,17 @@ fn run(args: &Args) -> io::Result<()> {
         Some(file) => report.write(file).map_err(|error| {
             io::Error::new(error.kind(), format!("cannot write {}: {error}", file.display()))
         }),
+        None => Ok(()),
+    }
+}
+
+fn measure_growth(args: &Args) -> io::Result<()> {
+    let lines = core::growth(args.quick, || ALLOCATOR.allocated());
+    if let Some(file) = &args.json {
+        fs::write(file, format!("{:#}\n", core::json_of(&lines)))?;
+    }
+    match &args.svg {
+        Some(file) => fs::write(file, core::picture(&lines)),
         None => Ok(()),
     }
 }

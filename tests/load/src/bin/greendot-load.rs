@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use greendot_load::load::{Outcome, Plan, run};
-use greendot_load::server::{Process, cost};
+use greendot_load::server::Process;
 
 /// Runs many clients that come and go, change, and watch each other; says how long things took, and whether each watcher saw
 /// the truth in the end.
@@ -99,7 +99,10 @@ fn lead(args: &Args) -> io::Result<bool> {
         }
     };
     let port = args.port.or(server.as_ref().map(Process::port)).unwrap_or_default();
-    let before = server.as_ref().map(cost).transpose()?;
+    let before = match &server {
+        Some(server) => Some((server.cpu()?, server.resident()?)),
+        None => None,
+    };
     let mut workers = Vec::new();
     for worker in 0..args.processes.max(1) {
         let mut command = Command::new(&here);
@@ -119,7 +122,7 @@ fn lead(args: &Args) -> io::Result<bool> {
     }
     report(args, &mut outcome);
     if let (Some(server), Some((cpu, resident))) = (&server, before) {
-        let (cpu_now, resident_now) = cost(server)?;
+        let (cpu_now, resident_now) = (server.cpu()?, server.resident()?);
         let grown = resident_now.saturating_sub(resident);
         println!(
             "server      {:.1} s of CPU, {:.1} MB resident ({:.1} KB a client)",
@@ -133,15 +136,17 @@ fn lead(args: &Args) -> io::Result<bool> {
 }
 
 fn report(args: &Args, outcome: &mut Outcome) {
-    let [changes, returns, goodbyes] = outcome.actions;
+    let [changes, returns, goodbyes, cuts] = outcome.actions;
     println!(
-        "{} clients for {} s: {changes} changes, {returns} returns within grace, {goodbyes} goodbyes",
+        "{} clients for {} s: {changes} changes, {returns} returns within grace, {goodbyes} goodbyes, {cuts} \
+         cut lines",
         args.clients, args.seconds
     );
     for (name, micros) in [
         ("connect", &mut outcome.connects),
         ("delivery", &mut outcome.deliveries),
         ("heartbeat", &mut outcome.beats),
+        ("cut line", &mut outcome.cuts),
     ] {
         micros.sort_unstable();
         let at = |share: f64| {

@@ -6,9 +6,10 @@ use std::time::Duration;
 use greendot_engine::core::{ConnId, Connect, Node, Output, SelfReport, Settings, Start};
 use greendot_protocol::{Beat, ClientFrame, Epoch, Span, Time};
 
-use super::names::{Names, Random};
+use super::names::Names;
 use super::{Published, ROUNDS, each, timed};
 use crate::median;
+use crate::random::Random;
 use crate::report::{Budget, Report, Row};
 
 /// Heartbeats come in over this long.
@@ -16,14 +17,17 @@ const BEAT: u64 = 15_000;
 
 /// One round's figures, in ns each or bytes.
 #[derive(Debug, Default)]
-struct Round {
-    connect: f64,
-    beat: f64,
+pub(super) struct Round {
+    pub(super) connect: f64,
+    pub(super) beat: f64,
     /// A beat with its answer.
     answered: f64,
-    end: f64,
+    /// The end of a connection, whose session then lingers.
+    pub(super) drop: f64,
+    /// The end of a session in a sweep.
+    pub(super) end: f64,
     longest_step: Duration,
-    bytes: f64,
+    pub(super) bytes: f64,
 }
 
 /// A million sessions (or as many as asked for), one a user, in random order.
@@ -60,15 +64,27 @@ pub fn sessions(report: &mut Report, count: usize, allocated: fn() -> usize) {
         figure: beat / write,
         budget: Budget::AtMost(1.5),
     });
-    let answered = of(&ours, |it| it.answered);
-    report.add(Row {
-        key: "beat_with_answer_ns",
-        what: "a beat that tells the age of the last input, and its answer".into(),
-        ours: format!("{answered:.1} ns"),
-        baseline: String::new(),
-        figure: answered,
-        budget: Budget::None,
-    });
+    for (key, what, figure) in [
+        (
+            "beat_with_answer_ns",
+            "a beat that tells the age of the last input, and its answer",
+            of(&ours, |it| it.answered),
+        ),
+        (
+            "drop_ns",
+            "a connection's end, in the sweep's baseline but not in ours",
+            of(&ours, |it| it.drop),
+        ),
+    ] {
+        report.add(Row {
+            key,
+            what: what.into(),
+            ours: format!("{figure:.1} ns"),
+            baseline: String::new(),
+            figure,
+            budget: Budget::None,
+        });
+    }
     let longest = of(&ours, |it| it.longest_step.as_secs_f64() * 1e3);
     report.add(Row {
         key: "longest_step_ms",
@@ -90,22 +106,35 @@ pub fn sessions(report: &mut Report, count: usize, allocated: fn() -> usize) {
 }
 
 /// What is done in each round, made beforehand.
-struct Work {
+pub(super) struct Work {
     users: Names,
     sessions: Names,
     /// Session numbers in random order.
-    order: Vec<u32>,
+    pub(super) order: Vec<u32>,
 }
 
 impl Work {
-    fn new(count: usize) -> Self {
+    pub(super) fn new(count: usize) -> Self {
         let mut order: Vec<u32> = (0..count as u32).collect();
         Random::new(7).shuffle(&mut order);
         Self { users: Names::new('u', count), sessions: Names::new('s', count), order }
     }
 
+    /// Connects the session of this number.
+    pub(super) fn connect(&self, node: &mut Node, number: usize) -> ConnId {
+        let connect = Connect {
+            user: self.users.get(number),
+            session: self.sessions.get(number),
+            passive: false,
+            report: SelfReport::default(),
+            token_until: None,
+            device: "",
+        };
+        node.handle_connect(Time::ZERO, &connect).expect("all is well")
+    }
+
     /// The heartbeat's time, spread over a beat interval.
-    fn time(&self, place: usize) -> u64 {
+    pub(super) fn time(&self, place: usize) -> u64 {
         1_000 + place as u64 * BEAT / self.order.len() as u64
     }
 }
@@ -140,32 +169,23 @@ fn published(work: &Work, allocated: fn() -> usize) -> Round {
         connect: each(connect, count),
         beat: each(beat, count),
         answered: each(beat, count),
+        drop: 0.0,
         end: each(end, count),
         longest_step: end,
         bytes,
     }
 }
 
-fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
+pub(super) fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
     let count = work.order.len();
     let before = allocated();
-    let settings = Settings { idle_after: Span::ZERO, ..Settings::default() };
-    let mut node = Node::new(settings, Time::ZERO, Epoch(1), 0, 7, Start::Fresh)
-        .expect("the shipped settings work");
+    let mut node = node();
     let mut conns: Vec<ConnId> = Vec::with_capacity(count);
     let room = count * size_of::<ConnId>();
     let mut turns = 0;
     let (connect, ()) = timed(|| {
         for number in 0..count {
-            let connect = Connect {
-                user: work.users.get(number),
-                session: work.sessions.get(number),
-                passive: false,
-                report: SelfReport::default(),
-                token_until: None,
-                device: "",
-            };
-            conns.push(node.handle_connect(Time::ZERO, &connect).expect("all is well"));
+            conns.push(work.connect(&mut node, number));
             turns += drain(&mut node);
         }
     });
@@ -194,9 +214,11 @@ fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
     });
     // Half a minute later the network is gone: every connection ends, and with it the session when its grace is over.
     let gone = work.time(count) + 30_000;
-    for (place, &conn) in beats.iter().enumerate() {
-        node.handle_drop(Time::from_millis(gone + place as u64 * 9_000 / count as u64), conn);
-    }
+    let (dropped, ()) = timed(|| {
+        for (place, &conn) in beats.iter().enumerate() {
+            node.handle_drop(Time::from_millis(gone + place as u64 * 9_000 / count as u64), conn);
+        }
+    });
     while node.poll_output().is_some() {}
     let mut now = Time::from_millis(gone + 9_000);
     let mut longest_step = Duration::ZERO;
@@ -214,14 +236,22 @@ fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
         connect: each(connect, count),
         beat: each(beat, count),
         answered: each(answered, count),
+        drop: each(dropped, count),
         end: each(sum, count),
         longest_step,
         bytes,
     }
 }
 
+/// A node with the shipped settings, in which nobody becomes idle.
+pub(super) fn node() -> Node {
+    let settings = Settings { idle_after: Span::ZERO, ..Settings::default() };
+    Node::new(settings, Time::ZERO, Epoch(1), 0, 7, Start::Fresh)
+        .expect("the shipped settings work")
+}
+
 /// Takes what the node has to say; counts the users that turned.
-fn drain(node: &mut Node) -> usize {
+pub(super) fn drain(node: &mut Node) -> usize {
     let mut turns = 0;
     while let Some(output) = node.poll_output() {
         turns += usize::from(matches!(black_box(output), Output::Transition(_)));
@@ -229,14 +259,14 @@ fn drain(node: &mut Node) -> usize {
     turns
 }
 
-/// One write into each of as many records of the size of a lease, in the same order; ns each.
+/// One write into each of as many records of the size of what a heartbeat touches, in the same order; ns each.
 fn flat_writes(work: &Work) -> f64 {
     #[derive(Clone, Copy)]
     struct Record {
         heard: u64,
-        _rest: [u64; 3],
+        _rest: u64,
     }
-    let mut records = vec![Record { heard: 0, _rest: [0; 3] }; work.order.len()];
+    let mut records = vec![Record { heard: 0, _rest: 0 }; work.order.len()];
     let (time, ()) = timed(|| {
         for (place, &number) in work.order.iter().enumerate() {
             records[number as usize].heard = work.time(place);

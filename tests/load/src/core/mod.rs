@@ -2,12 +2,18 @@
 
 mod costs;
 mod fanout;
+mod growth;
 mod names;
+mod picture;
 mod published;
+mod shards;
 
 pub use costs::sessions;
 pub use fanout::fanout;
+pub use growth::{Line, growth, json_of};
+pub use picture::picture;
 pub use published::Published;
+pub use shards::shards;
 
 use std::time::{Duration, Instant};
 

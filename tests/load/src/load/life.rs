@@ -8,18 +8,14 @@ use futures_util::{SinkExt, StreamExt};
 use greendot_protocol::{
     Beat, ClientFrame, Hello, Mode, ModeChoice, SUBPROTOCOL_BINARY, ServerFrame, WatchItem, binary,
 };
-use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use super::Plan;
 use super::truth::Truth;
-
-type Socket = WebSocketStream<TcpStream>;
+use crate::dial::{Socket, dial};
+use crate::random::Random;
 
 /// How long a slow reader reads nothing.
 const STALL: Duration = Duration::from_secs(20);
@@ -30,7 +26,7 @@ struct Life {
     number: usize,
     truth: Arc<Truth>,
     watched: Vec<usize>,
-    random: u64,
+    random: Random,
 }
 
 /// How a connection ended.
@@ -39,12 +35,14 @@ enum Left {
     ForAMoment,
     /// It has said goodbye.
     Gone,
+    /// Its line is cut: it is away for longer than grace, without a word.
+    Cut,
 }
 
 /// Connects when it is its turn, and lives until it is aborted.
 pub(super) async fn live(plan: Plan, number: usize, truth: Arc<Truth>, dials: Arc<Semaphore>) {
-    let mut random = (plan.worker as u64 + 1) << 32 | (number as u64 + 1) << 1 | 1;
-    let watched = (0..plan.watches).map(|_| (draw(&mut random) % plan.clients as u64) as usize);
+    let mut random = Random::new((plan.worker as u64 + 1) << 32 | (number as u64 + 1) << 1);
+    let watched = (0..plan.watches).map(|_| random.below(plan.clients as u64) as usize);
     let mut watched: Vec<usize> = watched.filter(|&it| it != number).collect();
     watched.sort_unstable();
     watched.dedup();
@@ -57,9 +55,15 @@ pub(super) async fn live(plan: Plan, number: usize, truth: Arc<Truth>, dials: Ar
         let connection = life.connection(&mut first).await;
         life.truth.blind(number);
         match connection {
-            Ok(Left::ForAMoment) => sleep(Duration::from_millis(life.draw() % 2_000)).await,
+            Ok(Left::ForAMoment) => sleep(Duration::from_millis(life.random.below(2_000))).await,
+            Ok(Left::Cut) => {
+                sleep(Duration::from_millis(15_000 + life.random.below(10_000))).await;
+                if life.truth.has_ended() {
+                    return;
+                }
+            }
             Ok(Left::Gone) => {
-                sleep(Duration::from_millis(2_000 + life.draw() % 10_000)).await;
+                sleep(Duration::from_millis(2_000 + life.random.below(10_000))).await;
                 if life.truth.has_ended() {
                     // It stays away: that is the truth now.
                     return;
@@ -97,16 +101,7 @@ impl Life {
     }
 
     async fn dial(&self) -> io::Result<Socket> {
-        let stream = TcpStream::connect(("127.0.0.1", self.plan.port)).await?;
-        stream.set_nodelay(true)?;
-        let url = format!("ws://127.0.0.1:{}/presence", self.plan.port);
-        let mut request = url.into_client_request().map_err(io::Error::other)?;
-        let protocol = SUBPROTOCOL_BINARY.parse().map_err(io::Error::other)?;
-        request.headers_mut().insert("sec-websocket-protocol", protocol);
-        let config = WebSocketConfig::default().read_buffer_size(512).write_buffer_size(0);
-        let (mut socket, _) = client_async_with_config(request, stream, Some(config))
-            .await
-            .map_err(io::Error::other)?;
+        let mut socket = dial(self.plan.port, "presence", Some(SUBPROTOCOL_BINARY)).await?;
         let name = self.truth.name(self.number);
         let mode = ModeChoice { mode: self.truth.mode(self.number), ..ModeChoice::default() };
         let hello = Hello { session: "load", token: &name, mode: Some(mode), ..Hello::default() };
@@ -116,8 +111,8 @@ impl Life {
 
     /// Beats, hears and acts until it leaves.
     async fn stay(&mut self, socket: &mut Socket) -> io::Result<Left> {
-        let beat = Duration::from_millis(12_000 + self.draw() % 3_000);
-        let mut beat_at = Instant::now() + Duration::from_millis(self.draw() % 15_000);
+        let beat = Duration::from_millis(12_000 + self.random.below(3_000));
+        let mut beat_at = Instant::now() + Duration::from_millis(self.random.below(15_000));
         let mut act_at = self.next_action();
         let mut number = 0u8;
         let mut sent = None;
@@ -156,19 +151,24 @@ impl Life {
 
     /// Does something; says how it leaves if it does.
     async fn act(&mut self, socket: &mut Socket) -> io::Result<Option<Left>> {
-        match self.draw() % 10 {
+        match self.random.below(10) {
             0..6 => {
                 const MODES: [Mode; 5] =
                     [Mode::Auto, Mode::Away, Mode::Busy, Mode::Dnd, Mode::Invisible];
-                let mode = MODES[(self.draw() % 5) as usize];
+                let mode = MODES[(self.random.below(5)) as usize];
                 self.truth.acted(0);
                 self.truth.does(self.number, Some(mode), true);
                 say(socket, &ClientFrame::Mode(mode)).await?;
                 Ok(None)
             }
-            6..9 => {
+            6..8 => {
                 self.truth.acted(1);
                 Ok(Some(Left::ForAMoment))
+            }
+            8 => {
+                self.truth.acted(3);
+                self.truth.is_cut(self.number);
+                Ok(Some(Left::Cut))
             }
             _ => {
                 self.truth.acted(2);
@@ -210,20 +210,8 @@ impl Life {
 
     fn next_action(&mut self) -> Instant {
         let mean = self.plan.action_every.as_millis().max(1) as u64;
-        Instant::now() + Duration::from_millis(self.draw() % (2 * mean))
+        Instant::now() + Duration::from_millis(self.random.below(2 * mean))
     }
-
-    fn draw(&mut self) -> u64 {
-        draw(&mut self.random)
-    }
-}
-
-/// The next number of a small generator (xorshift64*).
-fn draw(random: &mut u64) -> u64 {
-    *random ^= *random >> 12;
-    *random ^= *random << 25;
-    *random ^= *random >> 27;
-    random.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16
 }
 
 async fn say(socket: &mut Socket, frame: &ClientFrame<'_>) -> io::Result<()> {

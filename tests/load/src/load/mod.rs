@@ -47,6 +47,8 @@ pub struct Outcome {
     pub deliveries: Vec<u64>,
     /// From a beat to its answer, in µs.
     pub beats: Vec<u64>,
+    /// From the moment a client's line is cut to a watcher's seeing it offline, the server's grace included; in µs.
+    pub cuts: Vec<u64>,
     /// Views held against the truth in the end.
     pub views: usize,
     /// Those that were wrong: who looked, at whom, what it saw and what was true.
@@ -55,8 +57,8 @@ pub struct Outcome {
     pub flaps: usize,
     /// Connections that broke although nobody meant them to.
     pub broken: Vec<String>,
-    /// What clients did: changes, returns within grace, goodbyes.
-    pub actions: [usize; 3],
+    /// What clients did: changes, returns within grace, goodbyes, cut lines.
+    pub actions: [usize; 4],
 }
 
 /// At most so many examples of what went wrong are kept.
@@ -103,7 +105,7 @@ impl Outcome {
     /// For another process.
     pub fn to_json(&self) -> Value {
         json!({
-            "connects": self.connects, "deliveries": self.deliveries, "beats": self.beats,
+            "connects": self.connects, "deliveries": self.deliveries, "beats": self.beats, "cuts": self.cuts,
             "views": self.views, "wrong": self.wrong, "flaps": self.flaps, "broken": self.broken,
             "actions": self.actions,
         })
@@ -120,18 +122,19 @@ impl Outcome {
             texts.map(|it| it.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
         };
         let count = |value: &Value| value.as_u64().map(|it| it as usize);
-        let [changes, returns, goodbyes] = json["actions"].as_array()?.as_slice() else {
+        let [changes, returns, goodbyes, cuts] = json["actions"].as_array()?.as_slice() else {
             return None;
         };
         Some(Self {
             connects: numbers("connects")?,
             deliveries: numbers("deliveries")?,
             beats: numbers("beats")?,
+            cuts: numbers("cuts")?,
             views: count(&json["views"])?,
             wrong: texts("wrong")?,
             flaps: count(&json["flaps"])?,
             broken: texts("broken")?,
-            actions: [count(changes)?, count(returns)?, count(goodbyes)?],
+            actions: [count(changes)?, count(returns)?, count(goodbyes)?, count(cuts)?],
         })
     }
 
@@ -140,6 +143,7 @@ impl Outcome {
         self.connects.extend(other.connects);
         self.deliveries.extend(other.deliveries);
         self.beats.extend(other.beats);
+        self.cuts.extend(other.cuts);
         self.views += other.views;
         self.wrong.extend(other.wrong);
         self.flaps += other.flaps;

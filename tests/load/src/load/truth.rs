@@ -40,6 +40,8 @@ struct User {
     changed: Instant,
     /// When it was offline last.
     offline: Instant,
+    /// Since when its line has been cut, if that is why it is not there.
+    cut: Option<Instant>,
 }
 
 impl User {
@@ -57,7 +59,7 @@ impl User {
 impl Truth {
     pub(super) fn new(plan: &Plan) -> Self {
         let now = Instant::now();
-        let nobody = User { mode: Mode::Auto, there: false, changed: now, offline: now };
+        let nobody = User { mode: Mode::Auto, there: false, changed: now, offline: now, cut: None };
         Self {
             worker: plan.worker,
             inner: Mutex::new(Inner {
@@ -107,6 +109,7 @@ impl Truth {
         let before = row.state();
         row.mode = mode.unwrap_or(row.mode);
         row.there = there;
+        row.cut = None;
         let now = Instant::now();
         if before == State::Offline || row.state() == State::Offline {
             row.offline = now;
@@ -114,6 +117,12 @@ impl Truth {
         if row.state() != before {
             row.changed = now;
         }
+    }
+
+    /// The user's line is cut, right now.
+    pub(super) fn is_cut(&self, user: usize) {
+        self.does(user, None, false);
+        self.lock().users[user].cut = Some(Instant::now());
     }
 
     pub(super) fn mode(&self, user: usize) -> Mode {
@@ -130,7 +139,9 @@ impl Truth {
         if !timely {
             return;
         }
-        if state == row.state() {
+        if let Some(cut) = row.cut.filter(|_| state == State::Offline) {
+            push(&mut inner.outcome.cuts, cut.elapsed().as_micros() as u64);
+        } else if state == row.state() {
             let took = row.changed.elapsed().as_micros() as u64;
             push(&mut inner.outcome.deliveries, took);
         } else if state == State::Offline && row.offline.elapsed() > LATE {

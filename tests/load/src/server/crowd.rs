@@ -6,14 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
-use tokio::net::TcpStream;
 use tokio::sync::{Mutex, Notify, Semaphore};
 use tokio::task::JoinSet;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use super::peer::{Heard, Peer, user};
+use crate::dial::{Socket, dial};
 
 /// Connections that are opened at a time.
 const AT_A_TIME: usize = 64;
@@ -22,7 +19,7 @@ const AT_A_TIME: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One connection, past its welcome.
-pub(super) type Client = WebSocketStream<TcpStream>;
+pub(super) type Client = Socket;
 
 /// Opens a connection as this user and waits for the welcome.
 ///
@@ -30,16 +27,7 @@ pub(super) type Client = WebSocketStream<TcpStream>;
 ///
 /// If the server does not take it.
 pub(super) async fn open(peer: Peer, port: u16, name: &str) -> io::Result<Client> {
-    let stream = TcpStream::connect(("127.0.0.1", port)).await?;
-    stream.set_nodelay(true)?;
-    let mut request = peer.url(port).into_client_request().map_err(io::Error::other)?;
-    if let Some(protocol) = peer.subprotocol() {
-        let value = protocol.parse().map_err(io::Error::other)?;
-        request.headers_mut().insert("sec-websocket-protocol", value);
-    }
-    let config = WebSocketConfig::default().read_buffer_size(1024).write_buffer_size(0);
-    let (mut client, _) =
-        client_async_with_config(request, stream, Some(config)).await.map_err(io::Error::other)?;
+    let mut client = dial(port, peer.path(), peer.subprotocol()).await?;
     if let Some(hello) = peer.hello(name) {
         client.send(hello).await.map_err(io::Error::other)?;
     }

@@ -103,8 +103,8 @@ async fn round(
 ) -> io::Result<()> {
     let server = baselines.start(peer)?;
     let users: Vec<u16> = (0..users).collect();
-    let mut changers = Changers::open(peer, server.port, &users).await?;
-    let crowd = Crowd::gather(peer, server.port, watchers, &users).await?;
+    let mut changers = Changers::open(peer, server.port(), &users).await?;
+    let crowd = Crowd::gather(peer, server.port(), watchers, &users).await?;
     let entries = watchers * users.len();
     let mut before = Duration::ZERO;
     // The first ones warm it up.

@@ -28,9 +28,9 @@ pub async fn idle(report: &mut Report, baselines: &Baselines, conns: usize) -> i
 async fn resident(peer: Peer, baselines: &Baselines, conns: usize) -> io::Result<f64> {
     let server = baselines.start(peer)?;
     // What it takes for any connection at all is not counted.
-    let first = open_many(peer, server.port, names(0, 100)).await?;
+    let first = open_many(peer, server.port(), names(0, 100)).await?;
     let before = server.resident()?;
-    let rest = open_many(peer, server.port, names(100, conns)).await?;
+    let rest = open_many(peer, server.port(), names(100, conns)).await?;
     let after = server.resident()?;
     drop((first, rest));
     Ok(after.saturating_sub(before) as f64 / conns as f64)

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub use deliveries::deliveries;
 pub use idle::idle;
 pub use peer::Peer;
-pub use process::{Process, cost};
+pub use process::Process;
 pub use serve::serve;
 pub use stalled::stalled;
 pub use throng::{Throng, crew, throng};

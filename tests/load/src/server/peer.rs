@@ -33,13 +33,12 @@ pub(super) enum Heard {
 
 impl Peer {
     /// Where its endpoint is.
-    pub(super) fn url(self, port: u16) -> String {
-        let path = match self {
+    pub(super) fn path(self) -> &'static str {
+        match self {
             Self::Greendot => "presence",
             Self::Ws => "",
             Self::SocketIo => "socket.io/?EIO=4&transport=websocket",
-        };
-        format!("ws://127.0.0.1:{port}/{path}")
+        }
     }
 
     /// The subprotocol, if it takes one.

@@ -10,8 +10,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    /// Where it listens.
-    pub(super) port: u16,
+    port: u16,
 }
 
 impl Process {
@@ -55,7 +54,7 @@ impl Process {
     /// # Errors
     ///
     /// If the system does not tell.
-    pub(super) fn cpu(&self) -> io::Result<Duration> {
+    pub fn cpu(&self) -> io::Result<Duration> {
         let mut nanos = 0;
         for thread in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
             // A thread may have ended since.
@@ -70,7 +69,7 @@ impl Process {
     /// # Errors
     ///
     /// If the system does not tell.
-    pub(super) fn resident(&self) -> io::Result<u64> {
+    pub fn resident(&self) -> io::Result<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"));
         let kilobytes = line.and_then(|it| it.trim().strip_suffix(" kB"));
@@ -84,13 +83,4 @@ impl Drop for Process {
         _ = self.child.kill();
         _ = self.child.wait();
     }
-}
-
-/// What a server has taken so far: processor time, and resident memory in bytes.
-///
-/// # Errors
-///
-/// If the system does not tell.
-pub fn cost(server: &Process) -> io::Result<(Duration, u64)> {
-    Ok((server.cpu()?, server.resident()?))
 }

@@ -31,11 +31,11 @@ pub async fn stalled(report: &mut Report, baselines: &Baselines, changes: usize)
 
 async fn growth(peer: Peer, baselines: &Baselines, changes: usize) -> io::Result<f64> {
     let server = baselines.start(peer)?;
-    let mut changers = Changers::open(peer, server.port, &[0]).await?;
-    let crowd = Crowd::gather(peer, server.port, 1, &[0]).await?;
+    let mut changers = Changers::open(peer, server.port(), &[0]).await?;
+    let crowd = Crowd::gather(peer, server.port(), 1, &[0]).await?;
     let mut stalled = Vec::new();
     for number in 0..5 {
-        let mut client = open(peer, server.port, &format!("stalled-{number}")).await?;
+        let mut client = open(peer, server.port(), &format!("stalled-{number}")).await?;
         for message in peer.watch(&[0]) {
             client.send(message).await.map_err(io::Error::other)?;
         }

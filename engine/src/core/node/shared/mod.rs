@@ -165,6 +165,11 @@ impl Shared {
         self.epoch.unwrap_or_default()
     }
 
+    /// Requests that wait for their answers.
+    pub(in crate::core::node) fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
     pub(in crate::core::node) fn is_lost(&self) -> bool {
         self.reach == Reach::Lost
     }
@@ -232,6 +237,7 @@ impl Node {
         }
         let number = shared.next_request;
         shared.next_request += 1;
+        self.totals.store_requests += 1;
         shared.pending.push_back(Pending { number, since: now, then, word });
         if shared.pending.len() > PENDING && !is_beat {
             self.lose_store(now);

@@ -44,7 +44,7 @@ impl Node {
                 user: (&*report.user).into(),
                 state: report.public.state,
                 version: report.public.version,
-                note: Arc::clone(&report.note),
+                note: Some(&report.note).filter(|it| !it.is_empty()).map(Arc::clone),
             }));
         }
         if let Some(shared) = self.shared.as_mut().filter(|it| it.noticed == 0) {
@@ -283,7 +283,7 @@ impl Node {
 
     /// The connection of a lease may have its welcome, if it has had none.
     pub(super) fn welcome(&mut self, lease: ConnId) {
-        let Some((waiting, _)) = self.leases.waiting(lease) else { return };
+        let Some(waiting) = self.leases.waiting(lease) else { return };
         if !waiting.has(Waiting::WELCOMED) {
             self.leases.wait(lease, Waiting::WELCOMED);
             self.leases.wait(lease, Waiting::WELCOME);

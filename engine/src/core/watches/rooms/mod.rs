@@ -16,7 +16,7 @@ use foldhash::quality::SeedableRandomState;
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, State, Time};
 
-use super::{Shown, Slab, Under, ViewerId, Watch, WatchId, Watches, enlist, mark};
+use super::{Shown, Slab, Under, ViewerId, Watch, WatchId, Watches};
 use crate::core::directory::{Record, Roster};
 use crate::core::gate::Fineness;
 use crate::core::node::ConnId;
@@ -286,9 +286,9 @@ impl Watches {
         row.paused = false;
         row.dirty = true;
         for watch in row.watches.values() {
-            mark(&mut self.watches, &mut self.viewers, &mut self.marked, *watch);
+            self.outboxes.mark(*watch);
         }
-        self.mark_viewer(viewer);
+        self.outboxes.list(viewer);
         work
     }
 
@@ -307,7 +307,7 @@ impl Watches {
         if let Some(row) = self.viewers.get_mut(viewer.0) {
             row.cleared.insert(number);
         }
-        self.mark_viewer(viewer);
+        self.outboxes.list(viewer);
     }
 
     /// Who is in a room now; `record` gives how a member stands where that is known here.
@@ -386,11 +386,11 @@ impl Watches {
         if row.crowd.is_some() {
             row.dirty = true;
             let viewer = row.viewer;
-            return self.mark_viewer(viewer);
+            return self.outboxes.list(viewer);
         }
         let members: Vec<Id> = row.watches.values().copied().collect();
         for watch in members {
-            mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+            self.outboxes.mark(watch);
         }
     }
 
@@ -473,7 +473,7 @@ impl Watches {
             if self.audited && own != name {
                 work.ask.push((Arc::clone(&own), name, WatchId(watch)));
             }
-            enlist(&mut self.viewers, &mut self.marked, viewer_id, watch);
+            self.outboxes.mark(watch);
         }
         let Some(row) = self.rooms.seats.get_mut(seat) else { return };
         // A reader that reads nothing is not kept a list of all who came and went.
@@ -485,7 +485,7 @@ impl Watches {
             self.await_turn(now, room);
         } else if changed {
             row.dirty = true;
-            self.mark_viewer(viewer_id);
+            self.outboxes.list(viewer_id);
         }
         if row_is_whole(&self.rooms.seats, seat) {
             work.wake.push(conn);
@@ -507,7 +507,7 @@ impl Watches {
         work.load.extend(load);
         let grant = if self.audited { Fineness::Nothing } else { Fineness::Live };
         let pause = (self.audited && !own).then(Box::default);
-        self.insert(Watch {
+        let watch = self.insert(Watch {
             viewer,
             onlooker,
             subject,
@@ -520,8 +520,9 @@ impl Watches {
             renumber: false,
             offset: 0,
             shown: Shown::NOTHING,
-            marked: true,
-        })
+        });
+        self.outboxes.begin(watch, viewer, false);
+        watch
     }
 
     /// The watches of a seat.
@@ -564,7 +565,7 @@ impl Watches {
             // Now, and not once the tick has come: the time would tell what kind of change it was.
             return self.await_turn(now, row.room);
         }
-        mark(&mut self.watches, &mut self.viewers, &mut self.marked, watch);
+        self.outboxes.mark(watch);
     }
 
     /// A member of a crowd looks otherwise: that is told when it is time to.

@@ -32,15 +32,6 @@ impl Watches {
         }
     }
 
-    /// Nothing is told of these now.
-    fn pass_over(&mut self, marks: &[Id]) {
-        for &watch in marks {
-            if let Some(row) = self.watches.get_mut(watch) {
-                row.marked = false;
-            }
-        }
-    }
-
     fn transmit_seat(
         &mut self,
         now: Time,
@@ -51,7 +42,7 @@ impl Watches {
     ) {
         let Some(seat) = self.rooms.seats.get(id) else { return };
         if seat.paused {
-            return self.pass_over(&marks);
+            return;
         }
         let Some(roster) = self.rooms.rows.get(seat.room).and_then(|it| it.roster.as_ref()) else {
             return;
@@ -72,7 +63,6 @@ impl Watches {
             return;
         }
         if !whole && sees_crowd && !seat.dirty {
-            self.pass_over(&marks);
             if !marks.is_empty() {
                 self.crowd_changes(now, id);
             }
@@ -172,7 +162,6 @@ fn state_of(scene: &Scene<'_>, watch: &Watch) -> State {
 fn look(scene: &Scene<'_>, watches: &mut Slab<Watch>, id: Id) -> (State, State) {
     let Some(watch) = watches.get_mut(id) else { return (State::Offline, State::Offline) };
     let before = watch.shown.state;
-    watch.marked = false;
     if let Some(glimpse) = scene.glimpse(watch).filter(|_| watch.pause.is_none()) {
         watch.shown = Shown::of(&glimpse, glimpse.version());
     }
