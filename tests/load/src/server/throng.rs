@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use super::crowd::{Changers, Client, open_many, watch};
 use super::peer::{Heard, Peer};
-use super::process::{Process, cost};
+use super::process::Process;
 
 /// The user whom all watch.
 const STAR: u16 = 0;
@@ -37,7 +37,7 @@ pub struct Throng {
 /// If the server or a process fails.
 pub async fn throng(plan: Throng, program: &Path, server: &Path) -> io::Result<bool> {
     let server = Process::start(server, &["--dev", "--listen", "127.0.0.1:0", "--log", "error"])?;
-    let (_, empty) = cost(&server)?;
+    let empty = server.resident()?;
     let mut star = Changers::open(Peer::Greendot, server.port(), &[STAR]).await?;
     let mut crews = Vec::new();
     for number in 0..plan.processes {
@@ -48,7 +48,7 @@ pub async fn throng(plan: Throng, program: &Path, server: &Path) -> io::Result<b
     for crew in &mut crews {
         crew.said()?;
     }
-    let (cpu, resident) = cost(&server)?;
+    let (cpu, resident) = (server.cpu()?, server.resident()?);
     let kilobytes = resident.saturating_sub(empty) as f64 / 1e3 / plan.watchers as f64;
     println!("{} watchers: {kilobytes:.2} KB resident each", plan.watchers);
     let mut changed = Vec::new();
@@ -57,7 +57,7 @@ pub async fn throng(plan: Throng, program: &Path, server: &Path) -> io::Result<b
         star.change().await?;
         tokio::time::sleep(ROUND).await;
     }
-    let (cpu_now, resident_now) = cost(&server)?;
+    let (cpu_now, resident_now) = (server.cpu()?, server.resident()?);
     let mut heard: Vec<Vec<u64>> = vec![Vec::new(); plan.changes];
     let mut odd = 0;
     for crew in crews {
