@@ -1,18 +1,8 @@
-import { Sight } from "./sight.js";
+import { type GreenDotOptions, inEnglish } from "./element-options.js";
 import { STYLE } from "./element-style.js";
-import type { Presence, State, Stop, View } from "./types.js";
-
-/** What `<green-dot>` may be told once, for the whole page. */
-export interface GreenDotOptions {
-  /** The element's name, `"green-dot"` unless said otherwise. */
-  readonly tag?: string;
-  /** How far outside of the screen a dot still watches, in CSS: `"200px"` unless said otherwise. */
-  readonly margin?: string;
-  /** How long a dot that has left the screen goes on watching, in ms: 1,000 unless said otherwise. */
-  readonly holdMs?: number;
-  /** What a dot is called for those who do not see it, in the page's language: "ana is away" unless said otherwise. */
-  readonly label?: (view: View, name: string) => string;
-}
+import { Sight } from "./sight.js";
+import type { Presence, Stop, View } from "./types.js";
+export type { GreenDotOptions };
 
 /** A dot that watches its user while it is on the screen. */
 export interface GreenDotElement extends HTMLElement {
@@ -97,8 +87,7 @@ export function defineGreenDot<User extends string, Note extends string>(
       const view = this.#stop === undefined ? this.view : presence.get(this.user);
       const text = label(view, this.getAttribute("name") ?? this.user);
       if (view === this.#view && text === this.#text) return;
-      this.#view = view;
-      this.#text = text;
+      [this.#view, this.#text] = [view, text];
       this.setAttribute("state", view.state);
       this.toggleAttribute("stale", view.stale);
       this.#dot.setAttribute("part", `dot ${view.state}`);
@@ -107,17 +96,4 @@ export function defineGreenDot<User extends string, Note extends string>(
     }
   }
   customElements.define(tag, GreenDot);
-}
-
-const WORDS: Record<State, string> = {
-  online: "online",
-  away: "away",
-  busy: "busy",
-  dnd: "not to be disturbed",
-  offline: "offline",
-  unknown: "of unknown status",
-};
-
-function inEnglish({ state, stale }: View, name: string): string {
-  return `${name} is ${WORDS[state]}${stale && state !== "unknown" ? ", as last heard" : ""}`;
 }

@@ -56,7 +56,6 @@ faults! {
     RoomNeverCrowded "room-never-crowded": "A room names its members, however many.",
     CrowdAtOnce "crowd-at-once": "A large room tells each coming and going.",
     TokenKept "token-kept": "A connection outlives its token.",
-    RoomNumberReused "room-number-reused": "A client gives the number of a room left to the next.",
     ReplacedComesBack "replaced-comes-back": "A client that was replaced comes back.",
 }
 

@@ -4,4 +4,5 @@
 pub mod file;
 pub mod hunt;
 pub mod judge;
+pub mod say;
 pub mod world;

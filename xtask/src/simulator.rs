@@ -57,14 +57,33 @@ pub(crate) fn run(name: &'static str, args: Vec<OsString>) -> Result<()> {
 
 /// Every scenario of the project, but for those of what is not built yet.
 pub(crate) fn scenarios() -> Result<()> {
-    let folder = paths::root().join("tests/scenarios");
-    let mut files = Vec::new();
-    gather(&folder, &mut files)?;
-    files.sort();
+    let files = all()?;
     let program = Program::named("scenario");
     program.build()?;
     println!("$ cargo xtask scenario tests/scenarios/… ({} files)", files.len());
     files.into_iter().fold(program.command()?, Run::arg).run()
+}
+
+/// The same, with nodes that share the Redis at this URL. It must say the same as the store in memory
+/// to each request.
+pub(crate) fn over_redis(url: &str) -> Result<()> {
+    let scenario = Program::named("scenario");
+    scenario.build()?;
+    println!("$ cargo xtask scenario --redis {url} --seeds 1 tests/scenarios/…");
+    let line = ["--redis", url, "--seeds", "1"];
+    let command = line.iter().fold(scenario.command()?, |run, it| run.arg(it));
+    // One client alone shares nothing.
+    let files = all()?
+        .into_iter()
+        .filter(|it| fs::read_to_string(it).is_ok_and(|it| !it.contains("\"sdk\"")));
+    files.fold(command, Run::arg).run()
+}
+
+fn all() -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    gather(&paths::root().join("tests/scenarios"), &mut files)?;
+    files.sort();
+    Ok(files)
 }
 
 /// Random worlds, for a minute on one core at most. The same ones each time: a test that fails today and passes tomorrow

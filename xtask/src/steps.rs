@@ -7,10 +7,10 @@ use anyhow::{Result, ensure};
 
 use crate::run::{cargo, npm};
 use crate::tools::Tool::{
-    self, Browser, Clippy, Cxx, Firefox, NpmPackages, Python, Rustfmt, WasmTarget,
+    self, Browser, Clippy, Cxx, Firefox, NpmPackages, Python, Redis, Rustfmt, WasmTarget,
 };
 use crate::{
-    demo, fuzz, load, npm as package, pack, packaging, python, simulator, size, smoke, tools,
+    demo, fuzz, load, npm as package, pack, packaging, python, redis, simulator, size, smoke, tools,
 };
 
 /// One thing that must hold.
@@ -42,6 +42,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("scenarios", "scenarios on the virtual clock", &[], simulator::scenarios),
     step("hunt", "random worlds, held to the rules", &[], simulator::hunt),
     step("sabotage", "faults made on purpose are found", &[], simulator::sabotage),
+    step("redis", "servers share users through a real Redis", &[Redis], redis::run),
     step("load", "clients over real sockets see the truth", &[], load::short),
     step("xtask", "tests of these commands", &[], xtask),
     step("wasm-cores", "cores build without an operating system", &[WasmTarget], wasm_cores),

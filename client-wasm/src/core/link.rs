@@ -5,6 +5,7 @@ use greendot_protocol::{CloseCode, Retry, Span, Time};
 
 use super::alarms::{Alarms, Reason};
 use super::backoff::Backoff;
+use super::beat::ANSWER;
 use super::output::{Dial, LinkState};
 use super::rng::Rng;
 
@@ -21,6 +22,8 @@ pub(super) struct Link {
     backoff: Backoff,
     /// Until then the server does not want to be dialled.
     not_before: Time,
+    /// The present attempt has had a second round.
+    again: bool,
 }
 
 /// How far the link has got, in this order.
@@ -79,6 +82,7 @@ impl Link {
             live_since: Time::ZERO,
             backoff: Backoff::default(),
             not_before: Time::ZERO,
+            again: false,
         }
     }
 
@@ -107,6 +111,7 @@ impl Link {
         self.dial = Dial(self.dial.0.wrapping_add(1));
         self.why = 0;
         self.phase = Phase::Token;
+        self.again = false;
         alarms.clear(Reason::Retry);
         alarms.set(Reason::Attempt, now + ATTEMPT);
     }
@@ -114,7 +119,16 @@ impl Link {
     /// The welcome is there.
     pub(super) fn welcomed(&mut self, now: Time, alarms: &mut Alarms) {
         self.phase = Phase::Loading;
+        self.again = false;
         alarms.set(Reason::Attempt, now + LOADING);
+    }
+
+    /// A timer was late: what the attempt waits for may wait unread, and has one round more. There is
+    /// no third, or a page whose timers are always late would never give an attempt up.
+    pub(super) fn try_again(&mut self, now: Time, alarms: &mut Alarms) {
+        if !core::mem::replace(&mut self.again, true) && alarms.is_set(Reason::Attempt) {
+            alarms.set(Reason::Attempt, alarms.at(Reason::Attempt).max(now + ANSWER));
+        }
     }
 
     /// All that was asked for at the start is there.

@@ -31,8 +31,8 @@ pub(super) struct Slot {
     pub(super) shown: Shown,
     /// The epoch that its version counts in; none: this connection has not spoken of it yet.
     pub(super) epoch: Option<Epoch>,
-    /// An event that came before the snapshot it belongs behind: the newest.
-    pub(super) early: Option<Box<Early>>,
+    /// Events that came before the snapshots they belong behind: the newest of each epoch.
+    pub(super) early: Vec<Early>,
     /// The count of the last snapshot that listed this row.
     pub(super) listed: u32,
 }
@@ -157,7 +157,7 @@ impl Rows {
         for at in 0..self.places() {
             let Some(slot) = self.slots.get_mut(at as usize) else { continue };
             slot.epoch = None;
-            slot.early = None;
+            slot.early = Vec::new();
             slot.listed = 0;
             if slot.wire != Wire::Refused {
                 slot.wire = Wire::Off;

@@ -4,7 +4,7 @@
 //! the view of before stays, stale, until a snapshot of this connection speaks of the user. Inside
 //! an epoch only a higher version is taken; a new epoch is entered only by a snapshot, and an
 //! epoch once left is never heard again. Events that come before the snapshot they belong behind
-//! are kept, the newest of each user, and weighed against it.
+//! are kept, the newest of each user and epoch, and weighed against it.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -140,13 +140,7 @@ impl Epochs {
                 }
                 continue;
             }
-            let newer = match &slot.early {
-                Some(early) if early.epoch == epoch => entry.version > early.shown.version,
-                _ => true,
-            };
-            if newer {
-                slot.early = Some(Box::new(Early { epoch, shown: Shown::of(now, entry) }));
-            }
+            keep(&mut slot.early, epoch, Shown::of(now, entry));
         }
     }
 
@@ -179,17 +173,37 @@ fn asked(rows: &mut Rows, number: u32) -> Option<(Row, &mut Slot)> {
     matches!(slot.wire, Wire::Asked(_)).then_some((row, slot))
 }
 
-/// A snapshot's word, unless an event that came before it is newer.
-fn settle(row: Row, slot: &mut Slot, epoch: Epoch, word: Shown, out: &mut Queue) {
-    slot.epoch = Some(epoch);
-    let early = slot.early.take_if(|it| it.epoch == epoch);
-    let newest = match early {
-        Some(early) if early.shown.version > word.version && !on(Fault::VersionUnchecked) => {
-            early.shown
+/// Epochs of which a user's events are kept at a time, those included whose snapshot came without
+/// a word of the user. A node begins another one only when its store has lost data, and sends the
+/// snapshots at once: so many on their way together are a server gone wrong, which must not fill
+/// the memory. The oldest makes room, the one most likely to be over.
+const EARLY: usize = 8;
+
+/// Keeps an event for its epoch's snapshot, unless a newer one is kept already.
+fn keep(early: &mut Vec<Early>, epoch: Epoch, shown: Shown) {
+    match early.iter_mut().find(|it| it.epoch == epoch) {
+        Some(kept) if kept.shown.version >= shown.version => {}
+        Some(kept) => kept.shown = shown,
+        None => {
+            if early.len() >= EARLY {
+                early.remove(0);
+            }
+            early.push(Early { epoch, shown });
         }
-        _ => word,
-    };
-    show(row, slot, newest, out);
+    }
+}
+
+/// A snapshot's word, unless an event that came before it is newer.
+fn settle(row: Row, slot: &mut Slot, epoch: Epoch, mut word: Shown, out: &mut Queue) {
+    slot.epoch = Some(epoch);
+    for early in core::mem::take(&mut slot.early) {
+        if early.epoch != epoch {
+            slot.early.push(early);
+        } else if early.shown.version > word.version && !on(Fault::VersionUnchecked) {
+            word = early.shown;
+        }
+    }
+    show(row, slot, word, out);
 }
 
 /// Puts `shown` into the view, and tells those who watch if it looks different.

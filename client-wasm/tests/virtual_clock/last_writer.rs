@@ -108,8 +108,6 @@ struct Oracle {
     numbers: [u32; 3],
     current: Option<u32>,
     left: Vec<u32>,
-    /// The newest epoch that anything was said of on this connection.
-    newest: u32,
     /// Requests without an answer, and the number of the last.
     open: VecDeque<u32>,
     requests: u32,
@@ -138,7 +136,6 @@ impl Oracle {
 
     fn snapshot(&mut self, epoch: u32, listed: &[Option<u32>; 3]) {
         let request = self.open.pop_front().unwrap_or(0);
-        self.newest = self.newest.max(epoch);
         if self.left.contains(&epoch) {
             return;
         }
@@ -159,18 +156,7 @@ impl Oracle {
         }
     }
 
-    /// Whether a server that goes from epoch to epoch could say it: once it has spoken of a newer one, of those before only
-    /// what was on its way comes.
-    fn may_come(&self, epoch: u32) -> bool {
-        epoch >= self.newest || self.left.contains(&epoch)
-    }
-
-    fn spoke_of(&self, epoch: u32) -> bool {
-        self.users.iter().flatten().all(|it| it.has_been_spoken_of(Some(epoch)))
-    }
-
     fn event(&mut self, epoch: u32, user: usize, version: u32) {
-        self.newest = self.newest.max(epoch);
         if let Some(watched) = self.users[user].as_mut().filter(|_| !self.left.contains(&epoch)) {
             watched.words.push((epoch, Word::Event(version)));
         }
@@ -188,7 +174,6 @@ impl Oracle {
         let shown = self.shown();
         self.current = None;
         self.left.clear();
-        self.newest = 0;
         self.open.clear();
         self.requests = 0;
         let anyone = self.users.iter().any(Option::is_some);
@@ -205,9 +190,6 @@ impl Oracle {
 fn say(rig: &mut Rig, oracle: &mut Oracle, deed: &Deed) {
     match *deed {
         Deed::Snapshot { epoch, listed } => {
-            if !oracle.may_come(epoch) {
-                return;
-            }
             let list: Vec<_> = (0..3)
                 .filter(|user| oracle.users[*user].is_some())
                 .filter_map(|user| listed[user].map(|it| (user, it)))
@@ -220,7 +202,7 @@ fn say(rig: &mut Rig, oracle: &mut Oracle, deed: &Deed) {
             let number = oracle.numbers[user];
             let another = |it: &Watched| it.row.0 + 1 == number;
             let reused = oracle.users[user].is_none() && oracle.users.iter().flatten().any(another);
-            if reused || !(oracle.may_come(epoch) || oracle.spoke_of(epoch)) {
+            if reused {
                 return;
             }
             let entry = Entry {

@@ -1,6 +1,6 @@
 //! Pages that are hidden, frozen, cached, offline.
 
-use greendot_client::core::{Client, LinkState, Message, Output, Page};
+use greendot_client::core::{Client, Dial, LinkState, Message, Output, Page};
 use greendot_protocol::State::{Online, Unknown};
 
 use crate::rig::Rig;
@@ -47,6 +47,50 @@ fn a_page_that_leaves_says_closing_and_waits_until_it_is_back() {
     rig.snapshot(7, &[("bo", Online, 1)]);
     assert!(!rig.client.stale());
     assert_eq!(rig.changes(1, 19.0), 0);
+}
+
+#[test]
+fn an_attempt_is_not_given_up_for_time_in_which_the_page_was_frozen() {
+    let mut rig = Rig::new();
+    rig.serve = false;
+    rig.act(Client::connect);
+    rig.act(|client, now| client.handle_token(now, Dial(1), "token"));
+    page(&mut rig, Page::Frozen);
+    rig.sleep(12.0);
+    page(&mut rig, Page::Resumed);
+    rig.run(21.9);
+    assert_eq!(rig.links(0.0), [LinkState::Connecting], "it has the 10 s that were left");
+    rig.serve = true;
+    rig.act(|client, now| client.handle_opened(now, Dial(1)));
+    assert_eq!(rig.client.link(), LinkState::Live);
+    assert_eq!(rig.dials(0.0).len(), 1);
+}
+
+#[test]
+fn what_an_attempt_waits_for_may_wait_unread_behind_a_late_timer_once() {
+    let mut rig = Rig::new();
+    rig.serve = false;
+    rig.act(Client::connect);
+    rig.sleep(60.0);
+    rig.act(Client::handle_timeout);
+    assert_eq!(rig.client.link(), LinkState::Connecting, "one round more");
+    rig.sleep(120.0);
+    rig.act(Client::handle_timeout);
+    assert_eq!(rig.client.link(), LinkState::Waiting, "and no third");
+}
+
+#[test]
+fn snapshots_that_waited_through_a_freeze_are_in_time() {
+    let mut rig = Rig::new();
+    rig.subscribe(1, "bo");
+    rig.act(Client::connect);
+    page(&mut rig, Page::Frozen);
+    rig.sleep(100.0);
+    page(&mut rig, Page::Resumed);
+    rig.run(100.0);
+    rig.snapshot(7, &[("bo", Online, 1)]);
+    assert_eq!(rig.client.link(), LinkState::Live);
+    assert_eq!(rig.dials(0.0).len(), 1);
 }
 
 #[test]

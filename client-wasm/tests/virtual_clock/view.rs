@@ -1,7 +1,7 @@
 //! The view: what is taken, what is thrown away, and what the app is told.
 
 use greendot_client::core::{Client, Output, Row};
-use greendot_protocol::State::{Away, Busy, Offline, Online, Unknown};
+use greendot_protocol::State::{Away, Busy, Dnd, Offline, Online, Unknown};
 use greendot_protocol::{Entry, Epoch, ServerFrame, Span, State, Version};
 use proptest::prelude::{Just, Strategy, any};
 use proptest::{collection, prop_assert_eq, proptest};
@@ -212,7 +212,22 @@ fn epochs_without_end_do_not_fill_the_memory() {
     for epoch in 100..10_100 {
         rig.snapshot(epoch, &[("ana", Online, 1)]);
     }
+    for epoch in 20_000..30_000 {
+        rig.event(epoch, "ana", Online, 1);
+    }
     assert!(format!("{:?}", rig.client).len() < 10_000);
+}
+
+#[test]
+fn the_newest_event_of_each_epoch_waits_for_its_own_snapshot() {
+    let mut rig = Rig::live(&["ana"]);
+    rig.event(9, "ana", Dnd, 5);
+    rig.event(8, "ana", Busy, 6);
+    rig.event(9, "ana", Away, 4);
+    rig.snapshot(8, &[("ana", Online, 1)]);
+    assert_eq!(rig.shown("ana"), (Busy, 6));
+    rig.snapshot(9, &[("ana", Online, 4)]);
+    assert_eq!(rig.shown("ana"), (Dnd, 5));
 }
 
 /// What happens to one of two users at the server, and how late the client hears of it.

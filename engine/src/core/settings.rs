@@ -18,8 +18,8 @@ pub struct Settings {
     pub expiry_grace: Span,
     /// How often due deadlines are looked for. Default 250 ms.
     pub sweep: Span,
-    /// How long changes are gathered before they are sent; the server holds answers about users for as long, so that the time of
-    /// an answer tells nothing of the work for it. Default 20 ms; 0: sent at once.
+    /// How long changes are gathered before they are sent; the server holds answers for as long, so that the time of an
+    /// answer tells nothing of the work for it. Default 20 ms; 0: sent at once.
     pub tick: Span,
     /// After how long without input a device counts as idle, unless its client says otherwise.
     /// Default 10 min; 0: never.

@@ -8,18 +8,21 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use greendot_protocol::Epoch;
 use thiserror::Error;
-use tokio::sync::{Notify, Semaphore, broadcast};
+use tokio::sync::{Notify, Semaphore, broadcast, mpsc};
 
 use super::audience::{AnyAudience, Audience};
 use super::auth::AnyAuthenticate;
 use super::clock::Clock;
-use super::driver::Driver;
+use super::driver::{Asks, Driver};
 use super::limits::Limits;
+use super::meter::Meter;
 use super::origin::Origins;
-use super::poll::Pollers;
 use super::presence::{Presence, Shared};
 use super::upgrade::OVERFLOW;
 use crate::core::{Node, Settings, SettingsError, Start};
+use crate::store::FromStore;
+#[cfg(feature = "redis")]
+use crate::store::{NodeId, redis::RedisStore};
 
 /// Settings of an engine to be. See [`Presence::builder`].
 pub struct Builder {
@@ -30,6 +33,8 @@ pub struct Builder {
     transitions: usize,
     audience: Option<Arc<dyn AnyAudience>>,
     origins: Vec<String>,
+    #[cfg(feature = "redis")]
+    redis: Option<RedisStore>,
 }
 
 /// Why an engine could not be started.
@@ -58,9 +63,25 @@ pub enum BuildError {
     /// What was to be allowed is no origin.
     #[error("{0:?} is no origin: give scheme and host alone, as in \"https://chat.example\"")]
     Origin(String),
+    /// A shared store is named, and not opened.
+    #[error("a shared store is named: start the engine with open().await")]
+    Unopened,
     /// There is no tokio runtime to run on.
     #[error("no tokio runtime: build the engine inside one, as in a function under #[tokio::main]")]
     NoRuntime,
+}
+
+/// Why an engine that shares its users could not be started.
+#[cfg(feature = "redis")]
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// What was asked for cannot be.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The shared store could not be opened.
+    #[error(transparent)]
+    Store(#[from] crate::store::redis::OpenError),
 }
 
 impl Builder {
@@ -73,6 +94,8 @@ impl Builder {
             transitions: 1024,
             audience: None,
             origins: Vec::new(),
+            #[cfg(feature = "redis")]
+            redis: None,
         }
     }
 
@@ -124,12 +147,58 @@ impl Builder {
         self
     }
 
+    /// Shares users with other nodes through a Redis. Start the engine with [`Self::open`] then.
+    #[cfg(feature = "redis")]
+    #[must_use]
+    pub fn redis(mut self, store: RedisStore) -> Self {
+        self.redis = Some(store);
+        self
+    }
+
+    /// Opens the shared store, if one is named, and starts the engine on the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be opened, or as [`Self::build`].
+    #[cfg(feature = "redis")]
+    pub async fn open(mut self) -> Result<Presence, OpenError> {
+        let Some(store) = self.redis.take() else { return Ok(self.build()?) };
+        let settings = self.checked_settings()?;
+        let id = NodeId(draw());
+        let fresh = self.start == Start::Fresh;
+        let (handle, said) = store.open(id, &settings, fresh).await?;
+        let clock = Clock::start();
+        let node =
+            Node::with_store(settings, clock.now(), id, true, draw()).map_err(BuildError::from)?;
+        let asks: Asks = Box::new(move |number, request| handle.ask(number, request));
+        Ok(self.start_with(clock, node, Some((asks, said)))?)
+    }
+
     /// Starts the engine on the current tokio runtime.
     ///
     /// # Errors
     ///
-    /// If the settings or limits cannot work, or there is no runtime.
+    /// If the settings or limits cannot work, there is no runtime, or a shared store is named.
     pub fn build(self) -> Result<Presence, BuildError> {
+        #[cfg(feature = "redis")]
+        if self.redis.is_some() {
+            return Err(BuildError::Unopened);
+        }
+        let settings = self.checked_settings()?;
+        let clock = Clock::start();
+        let node = Node::new(
+            settings,
+            clock.now(),
+            Epoch(draw() as u32),
+            wall_clock_micros(),
+            draw(),
+            self.start,
+        )?;
+        self.start_with(clock, node, None)
+    }
+
+    /// The settings of the node to be, as far as they can be checked before it starts.
+    fn checked_settings(&self) -> Result<Settings, BuildError> {
         let limits = self.limits;
         check("connections", limits.connections, u32::MAX as usize)?;
         check("unauthenticated", limits.unauthenticated, Semaphore::MAX_PERMITS)?;
@@ -140,31 +209,33 @@ impl Builder {
             settings.asks_rooms = true;
         }
         settings.check()?;
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(BuildError::NoRuntime);
+        }
+        Ok(settings)
+    }
+
+    fn start_with(
+        self,
+        clock: Clock,
+        node: Node,
+        store: Option<(Asks, mpsc::UnboundedReceiver<FromStore>)>,
+    ) -> Result<Presence, BuildError> {
+        let limits = self.limits;
         let origins = Origins::new(&self.origins).map_err(BuildError::Origin)?;
         let origins = (!self.origins.is_empty()).then_some(origins);
         if origins.is_none() && self.authenticator.looks_at_headers() {
             return Err(BuildError::NoOrigins);
         }
-        if tokio::runtime::Handle::try_current().is_err() {
-            return Err(BuildError::NoRuntime);
-        }
-        let clock = Clock::start();
-        let node = Node::new(
-            settings,
-            clock.now(),
-            Epoch(draw() as u32),
-            wall_clock_micros(),
-            draw(),
-            self.start,
-        )?;
         let (transitions, _) = broadcast::channel(self.transitions);
         Ok(Presence::new(Shared {
             clock,
-            driver: Driver::start(clock, node, transitions.clone(), self.audience),
+            driver: Driver::start(clock, node, transitions.clone(), self.audience, store),
             authenticator: self.authenticator,
             origins,
             limits,
-            pollers: Pollers::default(),
+            pollers: Meter::new(limits.polls_per_second, limits.poll_burst),
+            namers: Meter::new(limits.names_per_second, limits.name_burst),
             open: AtomicUsize::new(0),
             ended: Notify::new(),
             unauthenticated: Arc::new(Semaphore::new(limits.unauthenticated)),

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use greendot_protocol::{ClientFrame, CloseCode, ServerFrame, Span};
+use greendot_protocol::{ClientFrame, CloseCode, ServerFrame, Span, Time};
 use tokio::time::Sleep;
 use tracing::{debug, trace};
 
@@ -59,6 +59,7 @@ pub(super) async fn run(
     drop(unauthenticated);
     match admitted {
         Ok(Admitted { seat, first }) => {
+            socket.line.keep_quiet(shared.clock.now() + shared.driver.pause());
             let mut connection = Connection {
                 shared: &shared,
                 socket: &mut socket,
@@ -189,6 +190,8 @@ impl Connection<'_> {
 
     fn take(&mut self, incoming: Incoming) -> Option<Leaving> {
         let now = self.shared.clock.now();
+        // Beats too: how soon one is answered would tell what the server is busy with.
+        self.socket.line.keep_quiet(now + self.shared.driver.pause());
         if incoming.weight().is_some_and(|it| !self.bucket.take(now, it)) {
             return self.hang_up(CloseCode::TooFast);
         }
@@ -197,8 +200,10 @@ impl Connection<'_> {
             Incoming::Frame(bytes) => match self.socket.encoding().decode(&bytes) {
                 Ok(Some(decoded)) => {
                     let frame = decoded.frame();
-                    if asks(&frame) {
-                        self.socket.line.keep_quiet(now + self.shared.driver.tick());
+                    if let ClientFrame::Watch { users, .. } = &*frame
+                        && !self.may_name(now, users.len())
+                    {
+                        return self.hang_up(CloseCode::TooFast);
                     }
                     let arrived = matches!(*frame, ClientFrame::Beat(_)).then(moment);
                     self.seat.with(|now, conn, node| node.handle_frame(now, conn, &frame));
@@ -222,6 +227,12 @@ impl Connection<'_> {
             Incoming::TooLarge => self.hang_up(CloseCode::TooLarge),
             Incoming::Gone => Some(Leaving::Gone),
         }
+    }
+
+    /// Whether the user may go on naming others to watch.
+    fn may_name(&mut self, now: Time, names: usize) -> bool {
+        let user = self.seat.with(|_, conn, node| node.user(conn));
+        user.is_none_or(|user| self.shared.namers.take(now, &user, names as u64))
     }
 
     /// Begins to have a fresh token checked.
@@ -310,12 +321,6 @@ impl Connection<'_> {
         self.seat.with(|now, conn, node| node.hang_up(now, conn, code));
         Some(Leaving::Closed(Ending::Code(code), Span::ZERO))
     }
-}
-
-/// Whether a frame is about users whom its sender may not be allowed to see.
-fn asks(frame: &ClientFrame<'_>) -> bool {
-    use ClientFrame::{Join, Leave, Unwatch, Watch};
-    matches!(frame, Watch { .. } | Unwatch { .. } | Join { .. } | Leave { .. })
 }
 
 /// Says why, closes, and waits a moment for the client to take it: a socket dropped with unread

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ::metrics::Histogram;
 use greendot_protocol::{ClientFrame, CloseCode, Span, Time};
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, broadcast, oneshot};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::audience::{AnyAudience, Pair};
@@ -21,6 +21,7 @@ use super::line::{self, Line};
 use super::metrics::{self, Metrics, Now};
 use super::poll::{RoomsTold, Told};
 use crate::core::{ConnId, Connect, Node, Output, Transition};
+use crate::store::{FromStore, Request};
 
 /// What drives one node.
 #[derive(Debug)]
@@ -41,7 +42,6 @@ pub(super) struct Driver {
     runtime: Handle,
 }
 
-#[derive(Debug)]
 struct Core {
     node: Node,
     /// By the slots of their connections.
@@ -71,6 +71,17 @@ struct Core {
     timer_at: Time,
     /// Whether this node takes no more connections.
     drains: bool,
+    /// Who is asked what the nodes share; none: this one works alone.
+    store: Option<Asks>,
+}
+
+/// Hands a request to the shared store under its number, without waiting.
+pub(super) type Asks = Box<dyn FnMut(u64, Request) + Send>;
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core").field("node", &self.node).finish_non_exhaustive()
+    }
 }
 
 /// A question to the application.
@@ -101,7 +112,9 @@ impl Driver {
         node: Node,
         transitions: broadcast::Sender<Transition>,
         audience: Option<Arc<dyn AnyAudience>>,
+        store: Option<(Asks, mpsc::UnboundedReceiver<FromStore>)>,
     ) -> Arc<Self> {
+        let (asks, said) = store.unzip();
         let rule = node.settings().audience.unwrap_or_default();
         let tick = node.settings().tick;
         let sooner = Arc::new(Notify::new());
@@ -125,6 +138,7 @@ impl Driver {
                 next_poll: 0,
                 timer_at: Time::ZERO,
                 drains: false,
+                store: asks,
             }),
             sooner: Arc::clone(&sooner),
             me: Weak::clone(me),
@@ -136,6 +150,9 @@ impl Driver {
             runtime: Handle::current(),
         });
         spawn(run_timer(clock, sooner, Arc::downgrade(&driver)));
+        if let Some(said) = said {
+            spawn(hear_store(said, Arc::downgrade(&driver)));
+        }
         driver
     }
 
@@ -144,15 +161,16 @@ impl Driver {
         self.operate(|now, core| operate(now, &mut core.node)).0
     }
 
-    /// How long what changes is gathered; and how long whoever asks about users waits for the answer.
-    pub(super) fn tick(&self) -> Span {
-        self.tick
+    /// How long whoever asks waits for the answer: most of a tick. It is out before others are told of what was
+    /// asked, whoever they are and how long that takes.
+    pub(super) fn pause(&self) -> Span {
+        self.tick.fraction(3, 4)
     }
 
-    /// What an application said that some connections wait for: they are told a tick from now.
+    /// What an application said that some connections wait for: they are told most of a tick from now.
     fn answered(&self, operate: impl FnOnce(Time, &mut Node)) {
         self.operate(|now, core| {
-            core.answers_at = Some(now + self.tick);
+            core.answers_at = Some(now + self.pause());
             operate(now, &mut core.node);
         });
     }
@@ -416,8 +434,13 @@ impl Core {
                         let _ = answer.send(RoomsTold { at: self.now, rooms });
                     }
                 }
-                // This node works alone: no store is asked, and nobody lists.
-                Output::Store { .. } | Output::List { .. } => {}
+                Output::Store { number, request } => {
+                    if let Some(ask) = self.store.as_mut() {
+                        ask(number, *request);
+                    }
+                }
+                // Nobody lists.
+                Output::List { .. } => {}
             }
         }
     }
@@ -512,6 +535,17 @@ async fn run_timer(clock: Clock, sooner: Arc<Notify>, driver: Weak<Driver>) {
             () = sooner.notified() => {}
             () = clock.reach(at) => {}
         }
+    }
+}
+
+/// Hands the node what the shared store says, as long as somebody holds the driver.
+async fn hear_store(mut said: mpsc::UnboundedReceiver<FromStore>, driver: Weak<Driver>) {
+    while let Some(message) = said.recv().await {
+        let Some(driver) = driver.upgrade() else { return };
+        driver.with(|now, node| match &message {
+            FromStore::Reply(number, reply) => node.handle_reply(now, *number, reply),
+            FromStore::Notice(number, notice) => node.handle_notice(now, *number, notice),
+        });
     }
 }
 

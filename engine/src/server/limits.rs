@@ -26,6 +26,11 @@ pub struct Limits {
     pub frames_per_second: u32,
     /// Frames that it may send at once. Default 1,000.
     pub burst: u32,
+    /// Names a second that one user may watch in the long run, over all its connections, else the one that went too far is
+    /// closed with `too_fast`: nobody goes through all names there are. Default 200.
+    pub names_per_second: u32,
+    /// Names that it may watch at once. Default 20,000: some devices that come back, each with a long list.
+    pub name_burst: u32,
     /// Polls a second of one user in the long run, from all its devices; more are answered 429. One
     /// of many users counts as one more for every 100 of them. Default 1.
     pub polls_per_second: u32,
@@ -44,6 +49,8 @@ impl Default for Limits {
             auth_timeout: Duration::from_secs(10),
             frames_per_second: 100,
             burst: 1_000,
+            names_per_second: 200,
+            name_burst: 20_000,
             polls_per_second: 1,
             poll_burst: 20,
             full_retry_after: Duration::from_secs(10),

@@ -41,6 +41,7 @@ mod http;
 mod jwt;
 mod limits;
 mod line;
+mod meter;
 mod metrics;
 mod origin;
 mod poll;
@@ -58,10 +59,14 @@ pub use crate::core::{
 };
 pub use greendot_protocol::{Mode, Span, State};
 
+#[cfg(feature = "redis")]
+pub use crate::store::redis::RedisStore;
 pub use audience::{Audience, Contacts, ContactsExcept, Everyone, Nobody, Pair, RoomMembers};
 #[cfg(feature = "callback")]
 pub use audience::{CallbackError, HttpAudience};
 pub use auth::{AuthError, Authenticate, DevAuth, Identity, Token, WithHeaders};
+#[cfg(feature = "redis")]
+pub use builder::OpenError;
 pub use builder::{BuildError, Builder};
 #[cfg(feature = "jwt")]
 pub use jwt::{JwtAuth, KeysError};

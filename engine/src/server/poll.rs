@@ -4,8 +4,7 @@
 //! An answer looks the same whether anything has changed or not, but for what it tells: the same
 //! status, the same headers, nothing that a cache could keep.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
@@ -22,7 +21,6 @@ use super::auth::Token;
 use super::check::check;
 use super::clock::timeout;
 use super::hex;
-use super::limits::{Bucket, Limits};
 use super::origin::forbidden;
 use super::presence::Shared;
 use crate::core::{Answer, Connect, Mark, RoomAnswer, SelfReport};
@@ -50,47 +48,6 @@ pub(super) struct RoomsTold {
     /// When all was known that it took.
     pub(super) at: Time,
     pub(super) rooms: Vec<RoomAnswer>,
-}
-
-/// How fast each user polls. Those whose bucket is full again are forgotten.
-#[derive(Debug, Default)]
-pub(super) struct Pollers(Mutex<Counted>);
-
-#[derive(Debug)]
-struct Counted {
-    buckets: HashMap<String, Bucket>,
-    /// How many there may be before those at rest are looked for.
-    most: usize,
-}
-
-/// Users whose polls are counted, before those at rest are looked for.
-const COUNTED: usize = 10_000;
-
-impl Default for Counted {
-    fn default() -> Self {
-        Self { buckets: HashMap::new(), most: COUNTED }
-    }
-}
-
-impl Counted {
-    fn bucket(&mut self, now: Time, limits: &Limits, user: &str) -> &mut Bucket {
-        if self.buckets.len() >= self.most && !self.buckets.contains_key(user) {
-            self.buckets.retain(|_, it| !it.is_full(now));
-            // As many may come as there are before all are gone through again: so each costs a few looks, however many they are.
-            self.most = COUNTED.max(2 * self.buckets.len());
-        }
-        let (rate, burst) = (limits.polls_per_second, limits.poll_burst);
-        self.buckets.entry(user.into()).or_insert_with(|| Bucket::full(now, rate, burst))
-    }
-}
-
-impl Pollers {
-    /// Pays for a poll of this weight.
-    fn take(&self, shared: &Shared, user: &str, weight: u64) -> bool {
-        let now = shared.clock.now();
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counted.bucket(now, &shared.limits, user).take_weight(now, weight)
-    }
 }
 
 /// Takes a poll.
@@ -158,7 +115,7 @@ async fn answer(shared: &Arc<Shared>, request: Request) -> Result<Vec<u8>, Refus
     if user.is_empty() || user.len() > USER_BYTES {
         return Err(Refused::of(CloseCode::BadToken));
     }
-    if !shared.pollers.take(shared, user, weight(&poll)) {
+    if !shared.pollers.take(shared.clock.now(), user, weight(&poll)) {
         return Err(Refused::of(CloseCode::TooFast));
     }
     let since = hex::read(poll.mark).as_deref().and_then(Mark::from_bytes);
@@ -183,7 +140,7 @@ async fn answer(shared: &Arc<Shared>, request: Request) -> Result<Vec<u8>, Refus
     let (told, rooms) = told.ok_or_else(|| Refused::of(CloseCode::CheckFailed))?;
     let body = encode(&told, &rooms);
     // Later than all that it took to find the answer, as on a connection.
-    shared.clock.reach(told.at.max(rooms.at) + shared.driver.tick()).await;
+    shared.clock.reach(told.at.max(rooms.at) + shared.driver.pause()).await;
     Ok(body)
 }
 
@@ -355,31 +312,4 @@ impl Refused {
 
 fn json_response(status: StatusCode, body: Vec<u8>) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn who_polls_is_counted_while_it_is_not_at_rest_and_at_a_few_looks_each() {
-        let limits = Limits { polls_per_second: 1, poll_burst: 20, ..Limits::default() };
-        let mut counted = Counted::default();
-        for user in 0..100_000u64 {
-            // A thousand users a second, each at rest a second later.
-            let now = Time::from_millis(user);
-            assert!(counted.bucket(now, &limits, &user.to_string()).take_weight(now, 1));
-            assert!(counted.buckets.len() <= COUNTED);
-        }
-        // None of a hundred thousand is at rest: they are gone through a few times in all.
-        let mut counted = Counted::default();
-        let now = Time::from_millis(0);
-        let mut turns = 0;
-        for user in 0..100_000u64 {
-            let most = counted.most;
-            assert!(counted.bucket(now, &limits, &user.to_string()).take_weight(now, 1));
-            turns += usize::from(counted.most != most);
-        }
-        assert_eq!((turns, counted.buckets.len()), (4, 100_000));
-    }
 }

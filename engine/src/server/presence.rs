@@ -17,8 +17,9 @@ use super::builder::Builder;
 use super::clock::{Clock, timeout};
 use super::driver::Driver;
 use super::limits::Limits;
+use super::meter::Meter;
 use super::origin::Origins;
-use super::poll::{Pollers, poll};
+use super::poll::poll;
 use super::transitions::Transitions;
 use super::upgrade::upgrade;
 use crate::core::{AudienceCounts, LastSeen, NodeCounts, Transition};
@@ -48,8 +49,9 @@ pub(super) struct Shared {
     /// Which pages may connect; none: any.
     pub(super) origins: Option<Origins>,
     pub(super) limits: Limits,
-    /// How fast each user polls.
-    pub(super) pollers: Pollers,
+    /// How fast each user polls, and names others to watch.
+    pub(super) pollers: Meter,
+    pub(super) namers: Meter,
     /// Open connections.
     pub(super) open: AtomicUsize,
     /// Told whenever one has ended.

@@ -162,7 +162,8 @@ impl MemoryStore {
             untold: BTreeSet::new(),
             notices: VecDeque::new(),
             warm_until: warming.then(|| now + settings.warmup()),
-            reached: now,
+            // One that lost what it held was out of reach: the others have to notice.
+            reached: if warming { Time::ZERO } else { now },
             asked_again: None,
             spared_until: Time::ZERO,
             journal: None,
@@ -540,7 +541,10 @@ impl MemoryStore {
             None => self.past.ended(now, name.clone(), connected),
         }
         // It was there, whatever was known of it here.
-        if !it.passive {
+        // A revoked account's connects are refused, and what they said is of nobody.
+        let refused = self.directory.is_revoked(&name.user)
+            && self.past.was_revoked_by(&name.user, connected);
+        if !it.passive && !refused {
             let (user, later) = self.directory.hear(&name.user, heard);
             if later && !self.directory.record(user).public.is_present() {
                 // No change that anybody is told of: it counts from the next look on.

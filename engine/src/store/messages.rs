@@ -412,6 +412,8 @@ pub enum Notice {
         /// The node's number for the connect.
         seat: u64,
     },
+    /// It counts, and that is all: what it was about is told another way.
+    Nothing,
     /// What the application said of who may see whom holds no more.
     AudienceChanged {
         /// The user who is seen; none: all.

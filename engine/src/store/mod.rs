@@ -7,10 +7,12 @@
 //! claim has no effect.
 //!
 //! [`MemoryStore`] is the store in memory: the twin that tests and simulations play, and the
-//! measure of what any other store must do.
+//! measure of what any other store must do. Another is Redis, under the feature `redis`.
 
 mod memory;
 mod messages;
+#[cfg(feature = "redis")]
+pub mod redis;
 
 pub use memory::{Counts as MemoryCounts, Journal, MemoryStore};
 pub use messages::{
@@ -19,6 +21,15 @@ pub use messages::{
 };
 
 use greendot_protocol::Time;
+
+/// What a store that answers later says to a node, in this order.
+#[derive(Clone, Debug)]
+pub enum FromStore {
+    /// The answer to the request of this number.
+    Reply(u64, Box<Reply>),
+    /// The notice of this number.
+    Notice(u64, Notice),
+}
 
 /// A shared store, as the rules see it: one request at a time, each whole or not at all.
 pub trait Store {

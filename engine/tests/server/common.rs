@@ -45,7 +45,10 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(builder: Builder) -> Self {
-        let presence = builder.build().expect("the settings work");
+        Self::serve(builder.build().expect("the settings work")).await
+    }
+
+    pub(crate) async fn serve(presence: Presence) -> Self {
         let app = axum::Router::new().nest("/presence", presence.router());
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let addr = listener.local_addr().expect("bound");

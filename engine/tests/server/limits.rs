@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use greendot_engine::protocol::{Beat, ClientFrame, CloseCode, SUBPROTOCOL_BINARY, Span};
+use greendot_engine::protocol::{
+    Beat, ClientFrame, CloseCode, SUBPROTOCOL_BINARY, Span, WatchItem,
+};
 use greendot_engine::server::Limits;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -99,4 +101,22 @@ async fn pings_count_as_frames() {
         eve.send_message(Message::Ping(Vec::new().into())).await;
     }
     eve.hear_close(CloseCode::TooFast).await;
+}
+
+#[tokio::test]
+async fn nobody_goes_through_all_names_however_many_connections_it_has() {
+    let limits = Limits { names_per_second: 1, name_burst: 1_500, ..Limits::default() };
+    let server = Server::start(builder().limits(limits)).await;
+    let names: Vec<_> = (0..800).map(|it| format!("u{it}")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let mut eve = server.connect("eve", "1").await;
+    assert_eq!(eve.watch(&names).await, []);
+    let mut other = server.connect("eve", "2").await;
+    let users = names.iter().map(|user| WatchItem { number: 1, user }).collect();
+    other.send(&ClientFrame::Watch { request: 1, users }).await;
+    other.hear_close(CloseCode::TooFast).await;
+    // What she watches already she goes on watching, and others are not concerned.
+    eve.beat(1).await;
+    let mut bo = server.connect("bo", "1").await;
+    assert_eq!(bo.watch(&names).await, []);
 }

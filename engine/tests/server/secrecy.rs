@@ -182,12 +182,14 @@ fn server() -> greendot_engine::server::Builder {
         burst: 1_000_000,
         polls_per_second: 1_000_000,
         poll_burst: 1_000_000,
+        names_per_second: 1_000_000,
+        name_burst: 1_000_000,
         ..Limits::default()
     };
     let settings = Settings {
         beat: Span::from_secs(60),
         ttl: Span::from_secs(200),
-        tick: Span::from_millis(2),
+        tick: Span::from_millis(4),
         ..quick()
     };
     builder().settings(settings).limits(limits)

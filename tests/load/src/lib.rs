@@ -12,6 +12,7 @@ pub mod core;
 mod dial;
 pub mod load;
 mod random;
+pub mod redis;
 pub mod report;
 pub mod server;
 

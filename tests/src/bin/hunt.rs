@@ -9,6 +9,7 @@ use clap::Parser;
 use greendot_tests::file::Scenario;
 use greendot_tests::hunt::oracle::{Complaint, Kind};
 use greendot_tests::hunt::{Plan, Report, generate};
+use greendot_tests::say;
 
 /// Plays random worlds against an oracle that knows only the rules.
 #[derive(Parser)]
@@ -36,6 +37,9 @@ struct Args {
     /// With files: by how many ms delays vary.
     #[arg(long, default_value_t = 0, value_name = "MS")]
     jitter: u64,
+    /// Have the nodes share the Redis at this URL, and hold it to the store in memory.
+    #[arg(long, value_name = "URL")]
+    redis: Option<String>,
     /// Break the cores on purpose, by this fault or `all`, and tell what notices: the hunt, or else one
     /// of the files.
     #[cfg(feature = "sabotage")]
@@ -60,12 +64,18 @@ struct Tally {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(url) = &args.redis
+        && let Err(error) = greendot_tests::world::use_redis(url.clone())
+    {
+        println!("ERROR {error}");
+        return ExitCode::from(2);
+    }
     #[cfg(feature = "sabotage")]
     if let Some(name) = &args.sabotage {
         return sabotage(&args, name);
     }
     let tally = if args.files.is_empty() { hunt(&args) } else { replay(&args) };
-    println!("{} passed, {} failed", tally.passed, tally.failed + tally.unreadable);
+    say!("{} passed, {} failed", tally.passed, tally.failed + tally.unreadable);
     match (tally.failed, tally.unreadable) {
         (_, 1..) => ExitCode::from(2),
         (1.., 0) => ExitCode::FAILURE,
@@ -83,24 +93,24 @@ fn sabotage(args: &Args, name: &str) -> ExitCode {
         Fault::ALL.iter().copied().filter(|it| name == "all" || it.name() == name).collect();
     if faults.is_empty() {
         let names: Vec<&str> = Fault::ALL.iter().map(|it| it.name()).collect();
-        println!("no fault is named {name}; there are: all, {}", names.join(", "));
+        say!("no fault is named {name}; there are: all, {}", names.join(", "));
         return ExitCode::from(2);
     }
     let mut missed = 0;
     for &fault in &faults {
         let name = fault.name();
         match catch(fault, args.seed, args.worlds, &args.files) {
-            Caught::Hunt { worlds, kind } => println!("{name:<22} hunt, world {worlds}: {kind:?}"),
+            Caught::Hunt { worlds, kind } => say!("{name:<22} hunt, world {worlds}: {kind:?}"),
             Caught::Scenario { case, worlds } => {
-                println!("{name:<22} scenario {case}, after {worlds} worlds without a complaint");
+                say!("{name:<22} scenario {case}, after {worlds} worlds without a complaint");
             }
             Caught::Nobody => {
                 missed += 1;
-                println!("{name:<22} NOT CAUGHT");
+                say!("{name:<22} NOT CAUGHT");
             }
         }
     }
-    println!("{} caught, {missed} not caught", faults.len() - missed);
+    say!("{} caught, {missed} not caught", faults.len() - missed);
     ExitCode::from(u8::from(missed > 0))
 }
 
@@ -115,7 +125,7 @@ fn hunt(args: &Args) -> Tally {
         let now = Instant::now();
         if now - said >= PROGRESS {
             said = now;
-            println!("… seed {seed}, {}", pace(&tally, now - start));
+            say!("… seed {seed}, {}", pace(&tally, now - start));
         }
         let late = args.seconds.is_some_and(|it| now - start >= Duration::from_secs(it));
         if late || tally.failed as usize >= args.most {
@@ -123,9 +133,9 @@ fn hunt(args: &Args) -> Tally {
         }
     }
     for (kind, count) in &tally.kinds {
-        println!("{count} worlds: {kind:?}: {}", kind.words());
+        say!("{count} worlds: {kind:?}: {}", kind.words());
     }
-    println!("{}", pace(&tally, start.elapsed()));
+    say!("{}", pace(&tally, start.elapsed()));
     tally
 }
 
@@ -138,13 +148,13 @@ fn pace(tally: &Tally, time: Duration) -> String {
 fn play(args: &Args, plan: &Plan, tally: &mut Tally, fail: impl FnOnce(&Complaint, &Tally)) {
     match plan.play(args.trace) {
         Err(missing) => {
-            println!("ERROR {}: needs what is not built: {}", plan.scenario.case, missing.0);
+            say!("ERROR {}: needs what is not built: {}", plan.scenario.case, missing.0);
             tally.unreadable += 1;
         }
         Ok(played) => {
             if args.trace {
                 for (at, line) in &played.trace {
-                    println!("{:>10.3}  {line}", *at as f64 / 1e3);
+                    say!("{:>10.3}  {line}", *at as f64 / 1e3);
                 }
             }
             match played.complaint {
@@ -162,28 +172,28 @@ fn play(args: &Args, plan: &Plan, tally: &mut Tally, fail: impl FnOnce(&Complain
 /// Says what is wrong with a world; of the first that breaks a promise, a small one is written.
 fn report(args: &Args, plan: &Plan, complaint: &Complaint, tally: &Tally) {
     let seed = plan.seed;
-    println!("FAIL seed {seed}: {complaint}");
+    say!("FAIL seed {seed}: {complaint}");
     if args.trace || tally.kinds.get(&complaint.kind).is_some_and(|it| *it > 1) {
         return;
     }
     let small = Report::new(plan, complaint);
     match small.save(&args.folder) {
         Ok(path) => say_how(&small, &path, seed),
-        Err(error) => println!("  cannot write to {}: {error}", args.folder.display()),
+        Err(error) => say!("  cannot write to {}: {error}", args.folder.display()),
     }
 }
 
 fn say_how(small: &Report, path: &Path, seed: u64) {
     let file = path.display();
-    println!("  made small: {}", small.complaint);
-    println!("  the whole world again:   cargo xtask hunt --seed {seed} --worlds 1 --trace");
+    say!("  made small: {}", small.complaint);
+    say!("  the whole world again:   cargo xtask hunt --seed {seed} --worlds 1 --trace");
     let jitter = match small.jitter {
         0 => String::new(),
         jitter => format!(" --jitter {jitter}"),
     };
-    println!("  the small one, hunted:   cargo xtask hunt --seed {seed}{jitter} --trace {file}");
+    say!("  the small one, hunted:   cargo xtask hunt --seed {seed}{jitter} --trace {file}");
     if small.shows {
-        println!("  the small one, expected: cargo xtask scenario --seed {seed} {file}");
+        say!("  the small one, expected: cargo xtask scenario --seed {seed} {file}");
     }
 }
 
@@ -194,7 +204,7 @@ fn replay(args: &Args) -> Tally {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) => {
-                println!("ERROR {}: cannot be read: {error}", path.display());
+                say!("ERROR {}: cannot be read: {error}", path.display());
                 tally.unreadable += 1;
                 continue;
             }
@@ -203,11 +213,11 @@ fn replay(args: &Args) -> Tally {
             Ok(scenario) => {
                 let plan = Plan { scenario, seed: args.seed, jitter: args.jitter };
                 play(args, &plan, &mut tally, |complaint, _| {
-                    println!("FAIL {}: {complaint}", plan.scenario.case);
+                    say!("FAIL {}: {complaint}", plan.scenario.case);
                 });
             }
             Err(error) => {
-                println!("ERROR {}: {error}", path.display());
+                say!("ERROR {}: {error}", path.display());
                 tally.unreadable += 1;
             }
         }

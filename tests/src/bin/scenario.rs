@@ -7,6 +7,7 @@ use cap::Cap;
 use clap::Parser;
 use greendot_tests::file::Scenario;
 use greendot_tests::judge::{self, Failure, Verdict};
+use greendot_tests::say;
 
 /// It counts, for the expectation `memory`.
 #[global_allocator]
@@ -25,6 +26,10 @@ struct Args {
     /// Print every step, frame and change with its time.
     #[arg(long)]
     trace: bool,
+    /// Have the nodes share the Redis at this URL, and hold it to the store in memory: `kind` engine
+    /// only.
+    #[arg(long, value_name = "URL")]
+    redis: Option<String>,
     /// Scenario files (JSON, format 1).
     #[arg(required = true)]
     files: Vec<String>,
@@ -47,6 +52,12 @@ fn allocated() -> usize {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(url) = &args.redis
+        && let Err(error) = greendot_tests::world::use_redis(url.clone())
+    {
+        println!("ERROR {error}");
+        return ExitCode::from(2);
+    }
     let (mut passed, mut failed, mut unreadable) = (0, 0, 0);
     for path in &args.files {
         match run(path, &args) {
@@ -55,7 +66,7 @@ fn main() -> ExitCode {
             Outcome::Unreadable => unreadable += 1,
         }
     }
-    println!("{passed} passed, {} failed", failed + unreadable);
+    say!("{passed} passed, {} failed", failed + unreadable);
     match (failed, unreadable) {
         (_, 1..) => ExitCode::from(2),
         (1.., 0) => ExitCode::FAILURE,
@@ -68,7 +79,7 @@ fn run(path: &str, args: &Args) -> Outcome {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
-            println!("ERROR {path}: cannot be read: {error}");
+            say!("ERROR {path}: cannot be read: {error}");
             return Outcome::Unreadable;
         }
     };
@@ -76,7 +87,7 @@ fn run(path: &str, args: &Args) -> Outcome {
     let scenario = match read {
         Ok(scenario) => scenario,
         Err(error) => {
-            println!("ERROR {path}: {error}");
+            say!("ERROR {path}: {error}");
             return Outcome::Unreadable;
         }
     };
@@ -84,7 +95,7 @@ fn run(path: &str, args: &Args) -> Outcome {
     for seed in seeds {
         match judge::play_counting(&scenario, seed, args.trace, Some(allocated)) {
             Err(missing) => {
-                println!("ERROR {}: needs what is not built: {}", scenario.case, missing.0);
+                say!("ERROR {}: needs what is not built: {}", scenario.case, missing.0);
                 return Outcome::Unreadable;
             }
             Ok(verdict) => {
@@ -98,12 +109,12 @@ fn run(path: &str, args: &Args) -> Outcome {
             }
         }
     }
-    println!("ok {}", scenario.case);
+    say!("ok {}", scenario.case);
     Outcome::Passed
 }
 
 fn report(scenario: &Scenario, path: &str, seed: u64, verdict: &Verdict) {
-    println!(
+    say!(
         "FAIL {}: {} ({} of {} expectations do not hold with seed {seed})",
         scenario.case,
         scenario.title,
@@ -111,7 +122,7 @@ fn report(scenario: &Scenario, path: &str, seed: u64, verdict: &Verdict) {
         scenario.expects.len()
     );
     for failure in &verdict.failures {
-        println!("  {path}:{}: expected {}", failure.line, failure.text);
+        say!("  {path}:{}: expected {}", failure.line, failure.text);
     }
     // Played again with a trace: most runs hold, and need none.
     let Some(first) = verdict.failures.iter().find(|it| it.at.is_some()) else { return };
@@ -127,7 +138,7 @@ fn around(scenario: &Scenario, failure: &Failure, trace: &[(u64, String)]) {
         .filter(|it| (at.saturating_sub(AROUND)..=at + AROUND).contains(&it.0))
         .cloned()
         .collect();
-    println!("  the trace around {} s:", at as f64 / 1e3);
+    say!("  the trace around {} s:", at as f64 / 1e3);
     let skip = near.len().saturating_sub(LINES);
     let from = near.get(skip).map_or(at, |it| it.0);
     if let Some(step) = failure.before.map(|index| &scenario.steps[index])
@@ -136,13 +147,13 @@ fn around(scenario: &Scenario, failure: &Failure, trace: &[(u64, String)]) {
         print_trace(&[(step.at, format!("step {step}"))]);
     }
     if skip > 0 {
-        println!("    … {skip} lines before");
+        say!("    … {skip} lines before");
     }
     print_trace(&near[skip..]);
 }
 
 fn print_trace(trace: &[(u64, String)]) {
     for (at, line) in trace {
-        println!("    {:>10.3}  {line}", *at as f64 / 1e3);
+        say!("    {:>10.3}  {line}", *at as f64 / 1e3);
     }
 }

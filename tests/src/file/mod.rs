@@ -6,6 +6,7 @@
 mod expect;
 mod fields;
 mod json;
+mod life;
 mod range;
 mod sense;
 mod settings;
@@ -141,6 +142,10 @@ impl Scenario {
             None => FileSettings::new(kind),
         };
         let nodes_line = fields.line_of("nodes");
+        if kind == Kind::Sdk && fields.has("nodes") {
+            let text = "kind `sdk` has no nodes: its frames come from the script".into();
+            return Err(FileError { line: nodes_line, text });
+        }
         let nodes = fields.names("nodes")?.unwrap_or_else(|| vec!["N1".into()]);
         check_names(&nodes).map_err(|text| FileError { line: nodes_line, text })?;
         let until = fields.need_time_up_to("until", LONGEST, "a run lasts")?;

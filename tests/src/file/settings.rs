@@ -45,13 +45,15 @@ impl FileSettings {
         let mut settings = Self::new(kind);
         let mut fields = Fields::of(json, "`settings`")?;
         settings.periods(&mut fields)?;
-        if let Some(ms) = fields.time("latency")? {
-            settings.latency = ms;
-        }
-        settings.thin = fields.flag("thin")?.unwrap_or(false);
-        settings.audience(&mut fields)?;
         if kind == Kind::Sdk {
+            // It has no network and no engine.
             settings.answers = fields.flag("answers")?.unwrap_or(true);
+        } else {
+            if let Some(ms) = fields.time("latency")? {
+                settings.latency = ms;
+            }
+            settings.thin = fields.flag("thin")?.unwrap_or(false);
+            settings.audience(&mut fields)?;
         }
         fields.finish()?;
         settings.engine.check().map_err(|error| FileError {
@@ -62,7 +64,7 @@ impl FileSettings {
     }
 
     /// Who may see, and how many.
-    fn audience(&mut self, fields: &mut Fields<'_>) -> Result<(), FileError> {
+    pub(super) fn audience(&mut self, fields: &mut Fields<'_>) -> Result<(), FileError> {
         let engine = &mut self.engine;
         engine.reciprocal = fields.flag("reciprocal")?.unwrap_or(false);
         let many = |it: Option<u64>, or: usize| it.map_or(or, |it| it as usize);

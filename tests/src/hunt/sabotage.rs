@@ -30,18 +30,23 @@ pub enum Caught {
     Nobody,
 }
 
-/// Makes the fault and looks for it: in so many random worlds, then in the scenario files.
+/// Makes the fault and looks for it: in so many random worlds, then in the scenario files. What complains without
+/// the fault, too, notices nothing.
 pub fn catch(fault: Fault, first: u64, worlds: u64, files: &[PathBuf]) -> Caught {
-    switch(Some(fault));
-    let caught = look(first, worlds, files);
+    let caught = look(fault, first, worlds, files);
     switch(None);
     caught
 }
 
-fn look(first: u64, worlds: u64, files: &[PathBuf]) -> Caught {
+fn look(fault: Fault, first: u64, worlds: u64, files: &[PathBuf]) -> Caught {
     for seed in first..first.saturating_add(worlds) {
-        if let Ok(played) = generate::world(seed).play(false)
+        let plan = generate::world(seed);
+        switch(Some(fault));
+        let broken = plan.play(false);
+        switch(None);
+        if let Ok(played) = broken
             && let Some(complaint) = played.complaint
+            && plan.play(false).is_ok_and(|it| it.complaint.is_none())
         {
             return Caught::Hunt { worlds: seed - first + 1, kind: complaint.kind };
         }
@@ -52,8 +57,12 @@ fn look(first: u64, worlds: u64, files: &[PathBuf]) -> Caught {
         else {
             continue;
         };
-        let played = catch_unwind(AssertUnwindSafe(|| judge::play(&scenario, 1, false)));
-        if !played.is_ok_and(|it| it.is_ok_and(|it| it.failures.is_empty())) {
+        let passes = |made: Option<Fault>| {
+            switch(made);
+            let played = catch_unwind(AssertUnwindSafe(|| judge::play(&scenario, 1, false)));
+            played.is_ok_and(|it| it.is_ok_and(|it| it.failures.is_empty()))
+        };
+        if !passes(Some(fault)) && passes(None) {
             return Caught::Scenario { case: scenario.case, worlds };
         }
     }

@@ -297,18 +297,20 @@ fn events_of(
         .flatten()
         .filter(|it| it.user == user)
         .collect();
-    let mut highest = (usize::MAX, 0);
     let mut right = seen.len() == wanted.len();
     let mut first_wrong = None;
     for (index, event) in seen.iter().enumerate() {
-        let rises = highest.0 != event.conn || event.version > highest.1;
-        highest = (event.conn, event.version);
+        let before = index.checked_sub(1).map(|it| seen[it]);
+        // Where the file names no version: in a new epoch they may begin anew (rules 8, 10).
+        let rises = before.is_none_or(|it| {
+            (it.conn, it.epoch) != (event.conn, event.epoch) || event.version > it.version
+        });
         let fits = wanted.get(index).is_some_and(|(state, version, window)| {
             *state == event.state
-                && version.is_none_or(|it| it == u64::from(event.version))
+                && version.map_or(rises, |it| it == u64::from(event.version))
                 && window.holds(event.at)
         });
-        if !(rises && fits) {
+        if !fits {
             right = false;
             first_wrong.get_or_insert(event.at);
         }

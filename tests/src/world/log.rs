@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use greendot_protocol::State;
+use greendot_protocol::{Epoch, State};
 
 use crate::file::write::{quote, secs};
 
@@ -20,6 +20,8 @@ pub struct ViewerEvent {
     pub state: State,
     /// The version.
     pub version: u32,
+    /// The epoch in which the version counts.
+    pub epoch: Epoch,
 }
 
 /// A snapshot that reached a viewer.

@@ -3,12 +3,14 @@
 //! Nothing sleeps. At each moment arrivals go first, then the script's steps, then the devices'
 //! timers, then the nodes': a frame that arrives at a deadline counts before the sweep does.
 
+mod app;
 mod conn;
 mod device;
 mod edges;
 mod log;
 mod node;
 mod page;
+mod played;
 mod raw;
 mod reads;
 pub(crate) mod rng;
@@ -29,6 +31,7 @@ pub use self::device::Device;
 pub use self::edges::{Bytes, Edge, Edges};
 pub use self::log::{Asked, Callback, DeviceLog, Log, ViewerEvent, ViewerSnapshot};
 pub use self::node::{HeldInRun, SimNode};
+pub use self::played::use_redis;
 pub use self::raw::{Raw, Roster};
 use self::rng::Rng;
 use self::trace::Trace;
@@ -118,6 +121,7 @@ pub struct World<'a> {
     devices: Vec<Device>,
     sdk: page::SdkServer,
     wanted: Wanted<'a>,
+    app: app::App,
     log: Log,
     trace: Trace,
     edges: Option<Edges>,
@@ -182,6 +186,7 @@ impl<'a> World<'a> {
             devices: Vec::new(),
             sdk: page::SdkServer::default(),
             wanted,
+            app: app::App::default(),
             log: Log::default(),
             trace: Trace::new(traced),
             edges: None,
@@ -189,7 +194,7 @@ impl<'a> World<'a> {
             delays: Rng::new(seed ^ 0x5eed),
         };
         // A node alone keeps its users itself; every other seed it works with a store, too.
-        if needs_store(scenario) || seed.is_multiple_of(2) {
+        if needs_store(scenario) || seed.is_multiple_of(2) || played::is_used() {
             world.open_store();
         }
         for name in &scenario.nodes {

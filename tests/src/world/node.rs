@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use greendot_engine::core::directory::SessionView;
-use greendot_engine::core::{ConnId, Connect, Ending, Node, NodeCounts, Output, SelfReport, Start};
+use greendot_engine::core::{
+    ConnId, Connect, Ending, Mark, Node, NodeCounts, Output, SelfReport, Start,
+};
 use greendot_protocol::binary::{decode_client, encode_client, encode_server};
 use greendot_protocol::{ClientFrame, CloseCode, Epoch, Hello, ServerFrame, Span, Time};
 
@@ -38,6 +40,10 @@ pub(super) enum Waiting {
     Up(usize, Up),
     /// Something from R.
     Store(FromStore),
+    /// A read of this number, with the mark it goes on from.
+    Read(u64, Option<Mark>),
+    /// What the application wants, by the script's step.
+    Call(usize),
 }
 
 /// A session as the engine holds it, on the run's clock.
@@ -164,18 +170,36 @@ impl World<'_> {
 
     /// Lets the application call the engine: that of the first node that stands and is not cut off.
     pub(super) fn on_engine(&mut self, call: impl Fn(&mut Node, Time)) {
+        if let Some(node) = self.node_for_app() {
+            self.on_engine_of(node, call);
+        }
+    }
+
+    /// Lets the application call the engine of this node.
+    pub(super) fn on_engine_of(&mut self, node: usize, call: impl Fn(&mut Node, Time)) {
         let now = self.engine_now();
-        let stands = |it: &SimNode| it.engine.is_some() && !it.paused;
-        let node = self
-            .nodes
-            .iter()
-            .position(|it| stands(it) && !it.cut)
-            .or_else(|| self.nodes.iter().position(stands));
-        let Some(node) = node else { return };
         if let Some(engine) = self.nodes[node].engine.as_mut() {
             call(engine, now);
         }
         self.pump(node);
+    }
+
+    /// The first node that runs, one that is not cut off before others.
+    pub(super) fn node_for_app(&self) -> Option<usize> {
+        let runs = |it: &SimNode| it.engine.is_some() && !it.paused;
+        let nodes = || self.nodes.iter();
+        nodes().position(|it| runs(it) && !it.cut).or_else(|| nodes().position(runs))
+    }
+
+    /// Whether the application's call has to wait, because no node runs and one stands still: it is
+    /// made when that one goes on.
+    pub(super) fn app_waits(&mut self, step: usize) -> bool {
+        if self.node_for_app().is_some() {
+            return false;
+        }
+        let Some(node) = self.nodes.iter_mut().find(|it| it.engine.is_some()) else { return false };
+        node.backlog.push(Waiting::Call(step));
+        true
     }
 
     /// A node shuts down politely.
@@ -268,7 +292,11 @@ impl World<'_> {
                         ClientFrame::Token(THROWS) => engine.refuse_token(now, id, "it threw"),
                         ClientFrame::Token(token) => {
                             let (user, until) = read_token(token);
-                            engine.handle_token(now, id, user, until);
+                            if self.app.turns_away(user) {
+                                engine.refuse_token(now, id, "the account is closed");
+                            } else {
+                                engine.handle_token(now, id, user, until);
+                            }
                         }
                         _ => {}
                     }
@@ -283,6 +311,9 @@ impl World<'_> {
             return self.refuse(conn, CloseCode::CheckFailed);
         }
         let (user, until) = read_token(hello.token);
+        if self.app.turns_away(user) {
+            return self.refuse(conn, CloseCode::Revoked);
+        }
         let Some(engine) = self.nodes[node].engine.as_mut() else { return };
         let taken = engine.handle_connect(
             now,
@@ -447,11 +478,16 @@ impl World<'_> {
     }
 
     pub(super) fn start(&mut self, node: usize, empty: bool) -> Result<(), NotBuilt> {
+        let lost = empty || self.store.is_none();
         if empty {
             self.wipe_store();
         }
         if self.nodes[node].engine.is_none() {
             self.nodes[node].engine = Some(self.engine(node, Start::AfterLoss)?);
+        }
+        for (user, viewer) in self.app.tells_again(lost) {
+            self.note(|| format!("the application tells again that {user} hides from {viewer}"));
+            self.on_engine_of(node, |it, now| it.set_block(now, &user, &viewer, true));
         }
         Ok(())
     }
@@ -468,7 +504,7 @@ impl World<'_> {
         }
     }
 
-    pub(super) fn pause(&mut self, node: usize, paused: bool) {
+    pub(super) fn pause(&mut self, node: usize, paused: bool) -> Result<(), NotBuilt> {
         self.nodes[node].paused = paused;
         if !paused {
             if self.store.is_none() && self.rng.next().is_multiple_of(2) {
@@ -486,9 +522,12 @@ impl World<'_> {
                 match waiting {
                     Waiting::Up(conn, up) => self.take_up(conn, up),
                     Waiting::Store(message) => self.take_from_store(node, &message),
+                    Waiting::Read(ask, since) => self.take_read(node, ask, since),
+                    Waiting::Call(step) => self.step(step)?,
                 }
             }
         }
+        Ok(())
     }
 
     /// The sessions of a user, over the nodes named or all.

@@ -230,7 +230,7 @@ impl World<'_> {
                 })
             })
             .collect();
-        let epoch = Epoch(frame.epoch);
+        let epoch = self.sdk.epoch(&frame.epoch);
         let dial = self.sdk.dial;
         if !frame.snapshot {
             let events = ServerFrame::Events { epoch, entries };
@@ -270,4 +270,17 @@ pub(super) struct SdkServer {
     pub(super) dial: Dial,
     pub(super) watched: std::collections::BTreeMap<u32, String>,
     pub(super) unanswered: Vec<u32>,
+    /// Epochs in the file's words; their places stand for them on the wire.
+    epochs: Vec<String>,
+}
+
+impl SdkServer {
+    fn epoch(&mut self, words: &str) -> Epoch {
+        let known = self.epochs.iter().position(|it| it == words);
+        let place = known.unwrap_or_else(|| {
+            self.epochs.push(words.to_owned());
+            self.epochs.len() - 1
+        });
+        Epoch(place as u32 + 1)
+    }
 }

@@ -207,6 +207,9 @@ impl World<'_> {
     pub(super) fn raw_goes(&mut self, name: &str, room: &str, join: bool) {
         let Some(raw) = self.raws.get_mut(name).filter(|it| !it.vanished) else { return };
         let conn = raw.conn;
+        if !self.conns[conn].client_open {
+            return;
+        }
         let place = raw.rooms.iter().position(|it| it.name == room).unwrap_or_else(|| {
             raw.rooms.push(Room { name: room.to_owned(), joined: false });
             raw.rooms.len() - 1

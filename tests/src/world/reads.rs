@@ -7,6 +7,7 @@ use greendot_engine::core::{Answer, Mark};
 use greendot_protocol::State;
 
 use super::log::Asked;
+use super::node::Waiting;
 use super::{Edge, Task, World};
 use crate::file::Verb;
 use crate::file::write::quote;
@@ -15,20 +16,13 @@ impl World<'_> {
     /// One read of the ask of this step, and the next one later if it is repeated.
     pub(super) fn ask_again(&mut self, step: usize, left: u64) {
         let scenario = self.scenario;
-        let Verb::Ask { watcher, users, since, every, .. } = &scenario.steps[step].verb else {
-            return;
-        };
+        let Verb::Ask { watcher, since, every, .. } = &scenario.steps[step].verb else { return };
         let node = self.node_of_viewer(watcher);
         self.order += 1;
         let ask = self.order;
         self.asks.insert(ask, step);
         let since = since.as_ref().and_then(|it| self.marks.get(it).cloned());
-        let now = self.engine_now();
-        let users: Vec<&str> = users.iter().map(String::as_str).collect();
-        if let Some(engine) = self.nodes[node].engine.as_mut() {
-            engine.ask(now, ask, watcher, &users, since);
-        }
-        self.pump(node);
+        self.read(node, ask, since);
         if left > 1 {
             let at = self.now + every;
             self.at(at, super::STEP, Task::Ask { step, left: left - 1 });
@@ -46,9 +40,31 @@ impl World<'_> {
         self.order += 1;
         let ask = self.order;
         self.asks.insert(ask, step);
+        self.read(node, ask, None);
+    }
+
+    /// An ask or a list reaches a node, which may stand still.
+    fn read(&mut self, node: usize, ask: u64, since: Option<Mark>) {
+        if self.nodes[node].paused {
+            self.nodes[node].backlog.push(Waiting::Read(ask, since));
+        } else {
+            self.take_read(node, ask, since);
+        }
+    }
+
+    pub(super) fn take_read(&mut self, node: usize, ask: u64, since: Option<Mark>) {
+        let scenario = self.scenario;
+        let Some(&step) = self.asks.get(&ask) else { return };
         let now = self.engine_now();
         if let Some(engine) = self.nodes[node].engine.as_mut() {
-            engine.list(now, ask, watcher);
+            match &scenario.steps[step].verb {
+                Verb::Ask { watcher, users, .. } => {
+                    let users: Vec<&str> = users.iter().map(String::as_str).collect();
+                    engine.ask(now, ask, watcher, &users, since);
+                }
+                Verb::List { watcher, .. } => engine.list(now, ask, watcher),
+                _ => {}
+            }
         }
         self.pump(node);
     }

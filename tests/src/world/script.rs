@@ -7,11 +7,20 @@ use super::raw::RawHello;
 use super::{Edge, NotBuilt, Task, World};
 use crate::file::{Kind, Verb};
 
+/// Whether the application calls the engine.
+fn is_app_call(verb: &Verb) -> bool {
+    matches!(verb, Verb::Block { .. } | Verb::Mode { .. } | Verb::Note { .. } | Verb::Revoke { .. })
+}
+
 impl World<'_> {
     pub(super) fn step(&mut self, index: usize) -> Result<(), NotBuilt> {
         let scenario = self.scenario;
         let verb = &scenario.steps[index].verb;
         self.note(|| format!("step {}", scenario.steps[index]));
+        if is_app_call(verb) && self.app_waits(index) {
+            self.note(|| "it waits for a node that stands still".into());
+            return Ok(());
+        }
         self.edge(Edge::Step(index));
         match verb {
             Verb::Watch { watcher, users, node, token_until } => {
@@ -27,6 +36,8 @@ impl World<'_> {
                 }
             }
             Verb::Block { user, viewer, blocked } => {
+                let told = self.node_for_app().is_some();
+                self.app.set_block(user, viewer, *blocked, told);
                 self.on_engine(|engine, now| engine.set_block(now, user, viewer, *blocked));
             }
             Verb::Renew { watcher } => self.viewer_renews(watcher),
@@ -77,7 +88,11 @@ impl World<'_> {
             Verb::Mode { user, mode } => {
                 self.on_engine(|engine, now| engine.set_mode(now, user, *mode));
             }
-            Verb::Revoke { user } => self.on_engine(|engine, now| engine.revoke(now, user)),
+            Verb::Revoke { user } => {
+                let told = self.node_for_app().is_some();
+                self.app.revoke(user, told);
+                self.on_engine(|engine, now| engine.revoke(now, user));
+            }
             Verb::Cut { node, cut } => {
                 let node = self.node_index(node);
                 self.nodes[node].cut = *cut;
@@ -105,7 +120,7 @@ impl World<'_> {
             }
             Verb::Pause { node, paused } => {
                 let node = self.node_index(node);
-                self.pause(node, *paused);
+                self.pause(node, *paused)?;
             }
             Verb::Refuse { node, until } => {
                 let node = self.node_index(node);

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use greendot_engine::core::directory::SessionId;
-use greendot_engine::store::{Journal, MemoryStore, NodeId, Notice, Reply, Request, Store};
+use greendot_engine::store::redis::PlayedRedis;
+use greendot_engine::store::{Journal, MemoryStore, NodeId, Notice, Reply, Request};
 use greendot_protocol::{Epoch, Time};
 
 use super::node::Waiting;
-use super::{ARRIVAL, Task, World};
+use super::{ARRIVAL, Task, World, played};
 
 /// R goes by its own clock; nobody else knows its origin.
 const STORE_ORIGIN: u64 = 5_000_000_000;
@@ -26,6 +27,8 @@ pub(super) enum FromStore {
 #[derive(Debug)]
 pub(super) struct SimStore {
     pub(super) twin: MemoryStore,
+    /// Redis, which then speaks in the twin's place.
+    played: Option<PlayedRedis>,
     /// It answers nothing.
     pub(super) down: bool,
     /// Writes and publications of runs whose data was lost: R counts from 0 again.
@@ -48,7 +51,8 @@ impl World<'_> {
 
     pub(super) fn open_store(&mut self) {
         let twin = self.new_twin(false);
-        self.store = Some(SimStore { twin, down: false, before: BTreeMap::new() });
+        let played = played::open(&self.scenario.settings);
+        self.store = Some(SimStore { twin, played, down: false, before: BTreeMap::new() });
     }
 
     /// R loses what it held.
@@ -64,6 +68,9 @@ impl World<'_> {
                 kept.1.push(run_time(*at));
             }
             store.twin = twin;
+            if let Some(played) = store.played.as_mut() {
+                played.wipe().unwrap_or_else(|error| panic!("{error}"));
+            }
         }
     }
 
@@ -77,11 +84,24 @@ impl World<'_> {
         let id = self.node_id(node);
         let cut = self.nodes[node].cut;
         let Some(store) = self.store.as_mut().filter(|it| !it.down && !cut) else { return };
-        let reply = store.twin.handle(now, id, request);
-        let mut notices = Vec::new();
-        while let Some(notice) = store.twin.poll_notice() {
-            notices.push(notice);
+        let mut said = played::ask(&mut store.twin, now, id, request);
+        if let Some(redis) = store.played.as_mut() {
+            let limit = self.scenario.settings.engine.roster_limit();
+            let nodes = &self.nodes;
+            // When one that has been silent for long is forgotten, each store may choose.
+            let heeds = |it: NodeId| {
+                nodes.get((it.0 / 1_000) as usize).is_some_and(|node| {
+                    node.incarnation == it.0 % 1_000
+                        && node.engine.is_some()
+                        && !(node.cut || node.paused)
+                })
+            };
+            let by_twin = std::mem::replace(&mut said, played::ask(redis, now, id, request));
+            played::compare(request, limit, &heeds, &by_twin, &said);
+            // Both are asked on with what this says; generations only have to rise.
+            said.0.held = by_twin.0.held;
         }
+        let (reply, notices) = said;
         if !matches!(request, Request::Beat { .. } | Request::Sweep) {
             self.note(|| format!("R ← {id:?} {request:?}"));
         }

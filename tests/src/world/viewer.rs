@@ -156,11 +156,11 @@ impl World<'_> {
                 let snapshot = ViewerSnapshot { at, entries };
                 self.log.snapshots.entry(name.to_owned()).or_default().push(snapshot);
             }
-            ServerFrame::Events { entries, .. } => {
+            ServerFrame::Events { epoch, entries } => {
                 for entry in entries {
                     let Some(user) = viewer.numbers.get(&entry.number).cloned() else { continue };
                     let (state, version) = (entry.state, entry.version.0);
-                    let event = ViewerEvent { at, conn, user, state, version };
+                    let event = ViewerEvent { at, conn, user, state, version, epoch };
                     self.log.events.entry(name.to_owned()).or_default().push(event);
                 }
             }

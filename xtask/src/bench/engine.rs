@@ -1,5 +1,5 @@
 //! `cargo xtask bench core` and `server`: the engine beside the published algorithm, and its server beside what one would
-//! write by hand on `ws` and Socket.IO.
+//! write by hand on `ws` and Socket.IO; `redis`: renewals beside one script for each heartbeat.
 
 use std::fs;
 
@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result};
 use super::{Figures, read};
 use crate::paths;
 use crate::run::{cargo, npm};
+use crate::tools::{self, Tool};
 
 pub(super) fn core(quick: bool) -> Result<Figures> {
     measure("core", quick)
@@ -21,6 +22,11 @@ pub(super) fn growth(quick: bool) -> Result<Figures> {
 pub(super) fn server(quick: bool) -> Result<Figures> {
     npm("ci --prefix ../tests/load/baselines --ignore-scripts --no-progress").run()?;
     measure("server", quick)
+}
+
+pub(super) fn redis(quick: bool) -> Result<Figures> {
+    tools::ensure([Tool::Redis])?;
+    measure("redis", quick)
 }
 
 /// Has a part measured by the bench program.

@@ -40,6 +40,7 @@ const BENCHES: &[(&str, Bench)] = &[
     ("growth", engine::growth),
     ("server", engine::server),
     ("client", client::run),
+    ("redis", engine::redis),
 ];
 
 pub(crate) fn run(args: &Args) -> Result<()> {

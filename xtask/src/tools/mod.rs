@@ -31,6 +31,8 @@ pub(crate) enum Tool {
     Browser,
     /// Firefox
     Firefox,
+    /// A Redis server, 7 or later
+    Redis,
 }
 
 /// Makes sure that all of them are there; those found once are not looked for again.
@@ -50,6 +52,7 @@ pub(crate) fn ensure(tools: impl IntoIterator<Item = Tool>) -> Result<()> {
             Tool::Cxx => apt::command("c++", "a C++ compiler", "g++", CXX),
             Tool::Browser => browser::ensure_browser(),
             Tool::Firefox => apt::command("firefox-esr", "Firefox", "firefox-esr", FIREFOX),
+            Tool::Redis => apt::command("redis-server", "Redis", "redis-server", REDIS),
         }?;
         found.push(tool);
     }
@@ -63,4 +66,5 @@ fn missing(what: &str, remedy: &str) -> Result<()> {
 
 const CXX: &str = "install one that answers to c++";
 const FIREFOX: &str = "install one that answers to firefox-esr";
+const REDIS: &str = "install Redis 7 or later, so that redis-server is on the path";
 const PYTHON: &str = "install Python 3.9 or newer from https://www.python.org";

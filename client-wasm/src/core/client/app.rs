@@ -109,8 +109,9 @@ impl Client {
     /// it has to be left as often.
     pub fn join(&mut self, now: Time, room: &str) -> Room {
         let now = self.arrive(now);
-        let (place, number) = self.rooms.join(room);
-        if let Some(number) = number.filter(|_| self.link.is_open()) {
+        let open = self.link.is_open();
+        let (place, number) = self.rooms.join(room, open);
+        if let Some(number) = number.filter(|_| open) {
             self.send(now, Message::Join { number, room: room.into() });
         }
         place
@@ -119,8 +120,9 @@ impl Client {
     /// A part leaves a room once.
     pub fn leave(&mut self, now: Time, room: Room) {
         let now = self.arrive(now);
-        let number = self.rooms.leave(room);
-        if let Some(number) = number.filter(|_| self.link.is_open()) {
+        let open = self.link.is_open();
+        let number = self.rooms.leave(room, open);
+        if let Some(number) = number.filter(|_| open) {
             self.send(now, Message::Leave { number });
         }
         self.forget_nobody();

@@ -65,10 +65,12 @@ impl Client {
         now.max(self.awake.last())
     }
 
-    /// Time asleep is not time cut off.
+    /// Time asleep is not time cut off, and no time that a server takes.
     pub(super) fn was_still(&mut self, still: Span) {
-        // Adding to "never" leaves it there.
-        self.alarms.set(Reason::Unknown, self.alarms.at(Reason::Unknown) + still);
+        for reason in [Reason::Unknown, Reason::Attempt] {
+            // Adding to "never" leaves it there.
+            self.alarms.set(reason, self.alarms.at(reason) + still);
+        }
         if let Some(heart) = &mut self.heart {
             heart.was_still(still);
         }
@@ -93,6 +95,7 @@ impl Client {
     /// As [`Client::doubt`], for a timer that was late: a page in which every timer is late must
     /// still notice a dead link.
     fn suspect(&mut self, now: Time) {
+        self.link.try_again(now, &mut self.alarms);
         if self.heart.is_some() {
             self.ask_again(now);
             self.doubted = true;

@@ -1,4 +1,4 @@
-//! The ready server: presence at `/presence`, one process, in memory.
+//! The ready server: presence at `/presence`, alone in memory, or with others by a shared Redis.
 
 mod control;
 mod metrics;
@@ -68,7 +68,10 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
         let patience = Duration::from_millis(options.audience_rule().deadline.as_millis());
         builder = builder.audience(HttpAudience::new(url, secret.as_deref(), patience)?);
     }
-    let presence = builder.build()?;
+    if let Some(store) = options.store() {
+        builder = builder.redis(store);
+    }
+    let presence = builder.open().await?;
     if options.dev {
         warn!(
             "--dev: any client is whoever it says it is, no token is checked. For your own \

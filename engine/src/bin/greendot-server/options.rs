@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Parser;
 use greendot_engine::core::{AudienceRule, Settings};
 use greendot_engine::protocol::Span;
-use greendot_engine::server::Limits;
+use greendot_engine::server::{Limits, RedisStore};
 use tracing::level_filters::LevelFilter;
 
 /// Greendot presence server.
@@ -43,6 +43,20 @@ pub(crate) struct Options {
     /// Only let pages of this origin connect: scheme, host, port; may be given several times.
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
+    /// Share users with other servers through this Redis (7 or later), or the Redis Cluster it is of:
+    /// redis://user:password@host:port. Keep passwords out of the process list: the variable
+    /// GREENDOT_REDIS does the same.
+    #[arg(long, value_name = "URL", env = "GREENDOT_REDIS", hide_env_values = true)]
+    pub(crate) redis: Option<String>,
+    /// What all keys in Redis begin with [default: greendot].
+    #[arg(long, value_name = "PREFIX", requires = "redis")]
+    pub(crate) redis_prefix: Option<String>,
+    /// The name of these servers as a group; one of another name is turned away [default: main].
+    #[arg(long, value_name = "NAME", requires = "redis")]
+    pub(crate) redis_cluster: Option<String>,
+    /// Over how many hash slots users are spread [default: 8].
+    #[arg(long, value_name = "N", requires = "redis")]
+    pub(crate) redis_partitions: Option<u16>,
     /// Ask the application at this http:// address who may see whom, and who may be in which room.
     #[arg(long, value_name = "URL")]
     pub(crate) audience_url: Option<String>,
@@ -164,6 +178,21 @@ impl Options {
             audience: self.audience_url.is_some().then(|| self.audience_rule()),
             ..default
         }
+    }
+
+    /// The shared store, if there is one.
+    pub(crate) fn store(&self) -> Option<RedisStore> {
+        let mut store = RedisStore::new(self.redis.as_ref()?);
+        if let Some(prefix) = &self.redis_prefix {
+            store = store.prefix(prefix);
+        }
+        if let Some(name) = &self.redis_cluster {
+            store = store.cluster(name);
+        }
+        if let Some(partitions) = self.redis_partitions {
+            store = store.partitions(partitions);
+        }
+        Some(store)
     }
 
     pub(crate) fn audience_rule(&self) -> AudienceRule {

@@ -72,7 +72,9 @@ impl Rooms {
 
     /// One more session of the user is in the room.
     pub(super) fn enter(&mut self, room: &Arc<str>, member: Occupant, present: bool) {
-        let row = self.by_name.entry(Arc::clone(room)).or_default();
+        // A room of this name may have been told of before: what is said of the new one is newer.
+        let fresh = || Room { number: self.number, ..Room::default() };
+        let row = self.by_name.entry(Arc::clone(room)).or_insert_with(fresh);
         let sessions = row.members.entry(member.user).or_default();
         *sessions += 1;
         if *sessions == 1 {

@@ -9,11 +9,12 @@ use super::*;
 const SLOTS: usize = 4;
 const TTL: Span = Span::from_secs(30);
 const SWEEP: u64 = 1_000;
+const PING_AFTER: Span = Span::from_secs(12);
 
 fn periods(silent_after: Option<Span>) -> Periods {
     Periods {
         ttl: TTL,
-        ping_after: Span::from_secs(12),
+        ping_after: PING_AFTER,
         sweep: Span::from_millis(SWEEP),
         idle_after: Span::from_secs(45),
         silent_after,
@@ -27,6 +28,8 @@ enum Deed {
         idle_after: Option<u64>,
     },
     Touch,
+    /// The answer to a ping, if there was one: a page that is frozen can say no more.
+    Pong,
     /// Input so many ms ago.
     Input(u64),
     /// The connection ends, or its page goes away: it lingers for so many ms.
@@ -54,6 +57,7 @@ fn deeds() -> impl Strategy<Value = (usize, Deed)> {
     let deed = proptest::prop_oneof![
         3 => option::of(0..90_000u64).prop_map(|idle_after| Deed::Connect { idle_after }),
         4 => Just(Deed::Touch),
+        4 => Just(Deed::Pong),
         2 => (0..60_000u64).prop_map(Deed::Input),
         2 => (0..6_000u64, proptest::bool::ANY)
             .prop_map(|(lasts, drop)| Deed::Linger { lasts, drop }),
@@ -69,15 +73,24 @@ fn deeds() -> impl Strategy<Value = (usize, Deed)> {
 struct Truth {
     conn: ConnId,
     heard: Time,
+    /// The last frame; and whether it was pinged since.
+    spoke: Time,
+    pinged: bool,
     lingers_until: Option<Time>,
     connected: bool,
-    /// Found idle at the first sweep from then on.
+    /// Idle from then on, by the last input told.
     idle_at: Option<Time>,
 }
 
 impl Truth {
     fn ends_at(&self) -> Time {
         self.lingers_until.unwrap_or(self.heard + TTL)
+    }
+
+    /// Found idle at the first sweep from then on: what a frame told may be old by a beat, so it is not gone by while
+    /// frames come.
+    fn found_idle_at(&self) -> Option<Time> {
+        self.idle_at.map(|it| it.max(self.spoke + PING_AFTER))
     }
 }
 
@@ -115,6 +128,8 @@ proptest! {
                     truths[slot] = Some(Truth {
                         conn: leases.connect(now, slot as u32, device, Waiting::NONE),
                         heard: now,
+                        spoke: now,
+                        pinged: false,
                         lingers_until: None,
                         connected: true,
                         idle_at: (after != Span::ZERO).then(|| now + after),
@@ -124,11 +139,16 @@ proptest! {
                     let touch = leases.touch(now, truth.conn);
                     prop_assert_eq!(touch != Touch::Nobody, truth.connected);
                     if truth.connected {
-                        truth.heard = now;
+                        (truth.heard, truth.spoke, truth.pinged) = (now, now, false);
                         if truth.lingers_until.take().is_some() {
                             prop_assert!(leases.revive(truth.conn));
                             truth.idle_at = None;
                         }
+                    }
+                }
+                (Deed::Pong, Some(truth)) => {
+                    if truth.pinged && leases.pong(now, truth.conn) != Touch::Nobody {
+                        truth.heard = now;
                     }
                 }
                 (Deed::Input(ago), Some(truth)) => {
@@ -168,7 +188,7 @@ proptest! {
                         }
                         for (conn, due) in due {
                             let slot = conn.slot() as usize;
-                            let Some(truth) = truths[slot].filter(|it| it.conn == conn) else {
+                            let Some(truth) = truths[slot].as_mut().filter(|it| it.conn == conn) else {
                                 return Err(proptest::test_runner::TestCaseError::fail("a ghost"));
                             };
                             match due {
@@ -179,10 +199,11 @@ proptest! {
                                     truths[slot] = None;
                                 }
                                 Some(Due::Idle) => {
-                                    prop_assert!(truth.idle_at.is_some_and(|it| it <= now));
+                                    prop_assert!(truth.found_idle_at().is_some_and(|it| it <= now));
                                     leases.set_idle(conn, Idle::Found);
                                 }
-                                Some(Due::Silent | Due::Ping) | None => {}
+                                Some(Due::Ping) => truth.pinged = true,
+                                Some(Due::Silent) | None => {}
                             }
                             leases.arm(conn);
                         }
@@ -194,7 +215,7 @@ proptest! {
                     for truth in truths.iter().flatten() {
                         prop_assert!(truth.ends_at() > sweep, "it outlived its sweep");
                         let idle = leases.get(truth.conn).map(|it| it.idle);
-                        let idled = truth.idle_at.is_some_and(|it| it <= sweep);
+                        let idled = truth.found_idle_at().is_some_and(|it| it <= sweep);
                         prop_assert!(idle == Some(Idle::Found) || !idled, "idle, and not found");
                     }
                 }

@@ -47,6 +47,8 @@ pub(super) const SILENT: u32 = 1 << 5;
 pub(super) const LINGERS: u32 = 1 << 6;
 /// The driver has been asked to read what waits on the connection.
 pub(super) const READING: u32 = 1 << 7;
+/// Pinged since its last frame: whatever answers pings, the page itself says nothing.
+pub(super) const MUTE: u32 = 1 << 9;
 /// Its device has an `idle_after` of its own.
 pub(super) const OWN_IDLE_AFTER: u32 = 1 << 8;
 /// The lowest of the bits that say what waits for the connection: see [`super::Waiting`].
@@ -131,7 +133,8 @@ impl Lease {
             return plan.until.time();
         }
         let expires = self.heard() + periods.ttl;
-        expires.min(self.ping_at(periods)).min(self.idle_at(plan)).min(self.silent_at(periods))
+        let idles = self.idle_at(plan, periods);
+        expires.min(self.ping_at(periods)).min(idles).min(self.silent_at(periods))
     }
 
     pub(super) fn due(&self, now: Time, plan: &Plan, periods: &Periods) -> Option<Due> {
@@ -141,7 +144,7 @@ impl Lease {
         if now >= self.heard() + periods.ttl {
             return Some(Due::Expired);
         }
-        if self.has_idled(now, plan) {
+        if self.has_idled(now, plan, periods) {
             return Some(Due::Idle);
         }
         if now >= self.silent_at(periods) {
@@ -152,6 +155,7 @@ impl Lease {
 
     /// The connection is pinged: not again before it has been silent for as long once more.
     pub(super) fn pinged(&mut self, now: Time, periods: &Periods) {
+        self.set(MUTE, true);
         let silent = now.since(self.heard()).as_millis();
         let pings = silent / periods.ping_after.as_millis().max(1);
         self.pulse = self.pulse & !PINGS | pings.min(PINGS);
@@ -163,12 +167,21 @@ impl Lease {
     }
 
     /// Whether it has become idle, and nobody has noticed yet.
-    pub(super) fn has_idled(&self, now: Time, plan: &Plan) -> bool {
-        now >= self.idle_at(plan)
+    pub(super) fn has_idled(&self, now: Time, plan: &Plan, periods: &Periods) -> bool {
+        now >= self.idle_at(plan, periods)
     }
 
-    fn idle_at(&self, plan: &Plan) -> Time {
-        if self.idle() == Idle::No { plan.until.time() } else { Time::MAX }
+    /// A page that beats says itself when it is idle, and what its last beat told is old by up to a beat: only of one that
+    /// has fallen silent, as a frozen page does, is that age all there is to go by.
+    fn idle_at(&self, plan: &Plan, periods: &Periods) -> Time {
+        if self.idle() != Idle::No {
+            return Time::MAX;
+        }
+        let until = plan.until.time();
+        if self.is(MUTE) {
+            return until;
+        }
+        until.max(self.heard() + periods.ping_after)
     }
 
     fn silent_at(&self, periods: &Periods) -> Time {

@@ -16,7 +16,7 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use self::lease::{
-    ARMED, CONNECTED, LINGERS, LIVE, Lease, NOBODY, OWN_IDLE_AFTER, Plan, READING, SILENT,
+    ARMED, CONNECTED, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, Plan, READING, SILENT,
 };
 pub(crate) use self::waiting::Waiting;
 use super::moment::Moment;
@@ -309,7 +309,7 @@ impl Leases {
     /// A pong has arrived on an open connection: it says nothing to one that lingers.
     pub(crate) fn pong(&mut self, now: Time, conn: ConnId) -> Touch {
         match self.row(conn) {
-            Some(row) if !row.is(LINGERS) => self.touch(now, conn),
+            Some(row) if !row.is(LINGERS) => self.note(now, conn, 0),
             _ => Touch::Nobody,
         }
     }
@@ -317,14 +317,14 @@ impl Leases {
     /// A frame has arrived on an open connection.
     #[inline]
     pub(crate) fn touch(&mut self, now: Time, conn: ConnId) -> Touch {
-        if self.renew(now, conn) { Touch::Alive } else { self.note(now, conn) }
+        if self.renew(now, conn) { Touch::Alive } else { self.note(now, conn, MUTE) }
     }
 
     /// What nearly every sign of life comes to: false if there is more to it, and nothing was done.
     #[inline]
     pub(crate) fn renew(&mut self, now: Time, conn: ConnId) -> bool {
         let Some(row) = self.rows.get_mut(conn.0.slot as usize) else { return false };
-        let flags = row.flags & (LIVE | CONNECTED | SILENT | LINGERS);
+        let flags = row.flags & (LIVE | CONNECTED | SILENT | LINGERS | MUTE);
         if row.stamp != conn.0.stamp || flags != LIVE | CONNECTED {
             return false;
         }
@@ -332,13 +332,18 @@ impl Leases {
         true
     }
 
+    /// A sign of life, after which some flags no longer hold.
     #[cold]
-    fn note(&mut self, now: Time, conn: ConnId) -> Touch {
+    fn note(&mut self, now: Time, conn: ConnId, over: u32) -> Touch {
         let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else {
             return Touch::Nobody;
         };
+        row.set(over, false);
         let silence = row.is(SILENT).then(|| now.since(row.heard()));
         row.hear(now);
+        if !row.is(SILENT) && !row.is(LINGERS) {
+            return Touch::Alive;
+        }
         row.set(SILENT, false);
         let lingers = row.is(LINGERS);
         if silence.is_some() {
@@ -431,7 +436,8 @@ impl Leases {
 
     /// Whether the person has not touched the device for long enough, and nobody has noticed yet.
     pub(crate) fn has_idled(&self, now: Time, conn: ConnId) -> bool {
-        self.row(conn).is_some_and(|it| it.has_idled(now, &self.plans[conn.slot() as usize]))
+        let plan = || &self.plans[conn.slot() as usize];
+        self.row(conn).is_some_and(|it| it.has_idled(now, plan(), &self.periods))
     }
 
     /// Makes sure that the lease comes up in time. Called whenever something may be due sooner than before.

@@ -1,5 +1,7 @@
 //! Looking into a node: for tests, metrics and those who run it.
 
+use std::sync::Arc;
+
 use greendot_protocol::{Mode, Time};
 
 use super::shared::Shared;
@@ -131,6 +133,11 @@ impl Node {
     /// Entries that wait for a connection, counted by users.
     pub fn waiting(&self, conn: ConnId) -> usize {
         self.viewer_of(conn).map_or(0, |it| self.watches.waiting(it))
+    }
+
+    /// The user for whom an open connection speaks.
+    pub fn user(&self, conn: ConnId) -> Option<Arc<str>> {
+        self.name_of(conn)
     }
 
     /// Whether the connection still speaks for a session.

@@ -113,15 +113,19 @@ impl Rights {
         Some(wish)
     }
 
-    /// The connection takes back its wish to be in the room of this number; none: all of them.
-    pub(super) fn take_back(&mut self, conn: ConnId, number: Option<u32>) {
-        let Some(wishes) = self.by_asker.get(&By::Conn(conn)) else { return };
+    /// The connection takes back its wish to be in the room of this number; none: all of them. The rooms
+    /// that it wished for.
+    pub(super) fn take_back(&mut self, conn: ConnId, number: Option<u32>) -> Vec<Arc<str>> {
+        let mut rooms = Vec::new();
+        let Some(wishes) = self.by_asker.get(&By::Conn(conn)) else { return rooms };
         for wish in wishes.iter().copied().collect::<Vec<_>>() {
-            let asker = self.waiting.get(&wish).map(|it| &it.asker);
-            if number.is_none_or(|number| asker == Some(&Asker::Conn { conn, number })) {
+            let Some(row) = self.waiting.get(&wish) else { continue };
+            if number.is_none_or(|number| row.asker == Asker::Conn { conn, number }) {
+                rooms.push(Arc::clone(&row.room));
                 self.take(wish);
             }
         }
+        rooms
     }
 
     pub(super) fn forget(&mut self, conn: ConnId) {

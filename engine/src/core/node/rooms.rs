@@ -87,7 +87,10 @@ impl Node {
     }
 
     pub(super) fn on_leave(&mut self, now: Time, conn: ConnId, number: u32) {
-        self.rights.take_back(conn, Some(number));
+        for room in self.rights.take_back(conn, Some(number)) {
+            // An earlier connection may have taken the session there.
+            self.leave(now, conn, &room);
+        }
         let Some(viewer) = self.viewer_of(conn) else { return };
         let Some(room) = self.watches.room_of(viewer, number) else { return };
         self.watches.rise(viewer, number);

@@ -261,7 +261,7 @@ impl Watches {
         if let Some(Request { watches, .. }) = row.requests.last_mut() {
             watches.push(watch);
         }
-        if let Some(before) = row.subjects.insert(subject, watch) {
+        if let Some(before) = row.see(subject, watch) {
             if let Some(Under::Number(before)) = self.watches.get(before).map(|it| it.under) {
                 row.numbers.remove(&before);
             }
@@ -306,7 +306,7 @@ impl Watches {
         let Some(row) = self.viewers.get_mut(viewer.0) else { return };
         let Some(watch) = row.numbers.remove(&number) else { return };
         if let Some(gone) = self.watches.get(watch) {
-            row.subjects.remove(&gone.subject);
+            row.lose(gone.subject);
         }
         self.remove(watch);
     }

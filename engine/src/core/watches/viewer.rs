@@ -20,8 +20,9 @@ pub(super) struct Viewer {
     pub(super) onlooker: Id,
     /// The client's numbers. It chose them itself, so crafted ones slow down nobody else.
     pub(super) numbers: HashMap<u32, Id, FixedState>,
-    /// The one watch of each user whom it sees under a number.
-    pub(super) subjects: BTreeMap<Id, Id>,
+    /// The one watch of each user whom it sees under a number: (user, watch), sorted. Most see few, and
+    /// nobody more than a frame or two of them.
+    subjects: Vec<(Id, Id)>,
     /// The rooms that it looks into, by the client's numbers.
     pub(super) seats: BTreeMap<u32, Id>,
     /// Numbers of rooms of which it is to be told that nobody is there for it any more.
@@ -37,6 +38,30 @@ pub(super) struct Viewer {
 pub(super) struct Request {
     pub(super) number: u32,
     pub(super) watches: Vec<Id>,
+}
+
+impl Viewer {
+    fn place_of(&self, subject: Id) -> Result<usize, usize> {
+        self.subjects.binary_search_by_key(&subject, |it| it.0)
+    }
+
+    /// Sees a user through this watch from now on; returns the one before.
+    pub(super) fn see(&mut self, subject: Id, watch: Id) -> Option<Id> {
+        match self.place_of(subject) {
+            Ok(place) => Some(std::mem::replace(&mut self.subjects[place].1, watch)),
+            Err(place) => {
+                self.subjects.insert(place, (subject, watch));
+                None
+            }
+        }
+    }
+
+    /// Sees the user no more.
+    pub(super) fn lose(&mut self, subject: Id) {
+        if let Ok(place) = self.place_of(subject) {
+            self.subjects.remove(place);
+        }
+    }
 }
 
 impl ViewerId {
@@ -67,7 +92,7 @@ impl Watches {
             conn,
             onlooker,
             numbers: HashMap::default(),
-            subjects: BTreeMap::new(),
+            subjects: Vec::new(),
             seats: BTreeMap::new(),
             cleared: BTreeSet::new(),
             requests: Vec::new(),
@@ -126,7 +151,7 @@ impl Watches {
     pub(crate) fn sees(&self, viewer: ViewerId, user: &str) -> bool {
         let subject = self.names.get(user);
         let row = self.viewers.get(viewer.0);
-        subject.zip(row).is_some_and(|(subject, row)| row.subjects.contains_key(subject))
+        subject.zip(row).is_some_and(|(&subject, row)| row.place_of(subject).is_ok())
     }
 
     /// What waits for the viewer: entries, counted by users.

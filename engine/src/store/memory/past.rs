@@ -77,6 +77,11 @@ impl Past {
             || self.said.get(user).is_none_or(|it| !it.blocks.contains_key(viewer))
     }
 
+    /// Whether the account's latest revocation, or its end, was told by then.
+    pub(super) fn was_revoked_by(&self, user: &str, at: Time) -> bool {
+        self.said.get(user).and_then(|it| it.revoked).is_some_and(|it| it.0 <= at)
+    }
+
     /// The user chose a mode with a connect.
     pub(super) fn chose(&mut self, user: &Arc<str>, at: Time, node: NodeId) {
         self.said.entry(Arc::clone(user)).or_default().mode = Some((at, node));

@@ -5,12 +5,13 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use cap::Cap;
 use clap::{Parser, ValueEnum};
 use greendot_load::report::Report;
 use greendot_load::server::Baselines;
-use greendot_load::{client, core, server};
+use greendot_load::{client, core, redis, server};
 
 /// It counts what is asked for.
 #[global_allocator]
@@ -46,6 +47,8 @@ enum Part {
     Client,
     /// The server: processor time and memory over real sockets, beside `ws` and Socket.IO.
     Server,
+    /// Renewals through Redis, beside one script for each heartbeat.
+    Redis,
     /// Serve until killed; what `server` measures.
     #[value(hide = true)]
     Serve,
@@ -76,6 +79,11 @@ fn run(args: &Args) -> io::Result<()> {
         Part::Server => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(measure_server(&mut report, args, scale))?;
+        }
+        Part::Redis => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let lasts = Duration::from_secs(if args.quick { 5 } else { 30 });
+            runtime.block_on(redis::renewals(&mut report, 50_000 / scale, lasts))?;
         }
         Part::Serve => return server::serve(),
     }

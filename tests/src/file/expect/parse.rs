@@ -98,7 +98,7 @@ impl Expect {
                 match fields.take("events_in_all") {
                     Some(json) => Self::EventsInAll {
                         watcher,
-                        count: count(&json, "events_in_all")?,
+                        count: exact_or_at_most(&json, "events_in_all")?,
                         between: between(fields)?,
                     },
                     None => Self::Events {
@@ -150,9 +150,7 @@ impl Expect {
                 fields.need_true(head)?;
                 Self::Empty { at: fields.need_time("at")? }
             }
-            "published" => {
-                Self::Published { user: fields.need_text(head)?, count: need_count(fields)? }
-            }
+            "published" => Self::Published { user: fields.need_text(head)?, count: exact(fields)? },
             "outbox" => Self::Outbox {
                 who: fields.need_text(head)?,
                 at_most: fields.need_whole("at_most")?,
@@ -190,7 +188,7 @@ impl Expect {
             "callbacks" => Self::Callbacks {
                 client: fields.client(head, kind)?,
                 part: fields.text("part")?,
-                count: need_count(fields)?,
+                count: exact(fields)?,
                 between: between(fields)?,
             },
             "link" => Self::Link {
@@ -235,13 +233,13 @@ impl Expect {
             },
             "beats" => Self::Beats {
                 client: fields.client(head, kind)?,
-                count: need_count(fields)?,
+                count: exact_or_range(fields)?,
                 between: between(fields)?,
             },
             "sent" => Self::Sent {
                 client: fields.client(head, kind)?,
                 frame: fields.need_choice("frame", &frames())?.to_owned(),
-                count: need_count(fields)?,
+                count: exact(fields)?,
                 between: between(fields)?,
             },
             "lease" => Self::Lease {
@@ -251,7 +249,7 @@ impl Expect {
             },
             "writes" => Self::Writes {
                 user: fields.need_text(head)?,
-                count: need_count(fields)?,
+                count: exact(fields)?,
                 between: between(fields)?,
             },
             "answered" => Self::Answered {
@@ -290,7 +288,7 @@ impl Expect {
                     Some(json) => Self::RosterFrames {
                         conn,
                         room,
-                        count: count(&json, "frames")?,
+                        count: exact_or_at_most(&json, "frames")?,
                         between: between(fields)?,
                     },
                     None => Self::Roster {
@@ -319,6 +317,7 @@ impl Expect {
                 let json = fields.need("refused_start")?;
                 let mut inner = Fields::of(&json, "`refused_start`")?;
                 settings.periods(&mut inner)?;
+                settings.audience(&mut inner)?;
                 inner.finish()?;
                 Self::RefusedStart { settings, names: fields.need_names("names")? }
             }

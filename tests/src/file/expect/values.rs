@@ -33,48 +33,54 @@ pub(super) fn between(fields: &mut Fields<'_>) -> Result<Window, FileError> {
     }
 }
 
-/// `3`, `[1, 4]` or `{"at_most": 3}`.
-pub(super) fn count(json: &Json, key: &str) -> Result<Count, FileError> {
-    match &json.kind {
-        JsonKind::List(items) => match &items[..] {
-            [least, most] => Ok(Count { least: whole(least, key)?, most: whole(most, key)? }),
-            _ => Err(FileError {
-                line: json.line,
-                text: format!("`{key}` is a number or [least, most]"),
-            }),
-        },
-        JsonKind::Map(_) => {
-            let mut fields = Fields::of(json, "a count")?;
-            let count = limits(&mut fields)?.ok_or_else(|| FileError {
-                line: json.line,
-                text: format!("`{key}` needs `at_most` or `at_least`"),
-            })?;
-            fields.finish()?;
-            Ok(count)
-        }
-        _ => {
-            let exact = whole(json, key)?;
-            Ok(Count { least: exact, most: exact })
+/// `3` or `{"at_most": 3}`.
+pub(super) fn exact_or_at_most(json: &Json, key: &str) -> Result<Count, FileError> {
+    let JsonKind::Map(_) = &json.kind else { return just(json, key) };
+    let mut fields = Fields::of(json, "a count")?;
+    let most = fields.need_whole("at_most")?;
+    fields.finish()?;
+    Ok(Count { least: 0, most })
+}
+
+/// `"count": 3`.
+pub(super) fn exact(fields: &mut Fields<'_>) -> Result<Count, FileError> {
+    just(&fields.need("count")?, "count")
+}
+
+/// `"count": 3` or `"count": [1, 4]`.
+pub(super) fn exact_or_range(fields: &mut Fields<'_>) -> Result<Count, FileError> {
+    let json = fields.need("count")?;
+    let JsonKind::List(items) = &json.kind else { return just(&json, "count") };
+    if let [least, most] = &items[..] {
+        let (least, most) = (whole(least, "count")?, whole(most, "count")?);
+        if least <= most {
+            return Ok(Count { least, most });
         }
     }
+    Err(FileError {
+        line: json.line,
+        text: "`count` is a number, or [least, most] with least no more than most".into(),
+    })
 }
 
-pub(super) fn limits(fields: &mut Fields<'_>) -> Result<Option<Count>, FileError> {
-    let least = fields.whole("at_least")?;
-    let most = fields.whole("at_most")?;
-    Ok((least.is_some() || most.is_some())
-        .then(|| Count { least: least.unwrap_or(0), most: most.unwrap_or(u64::MAX) }))
-}
-
+/// `"count": 3`, or `at_most`, `at_least` or both.
 pub(super) fn need_count(fields: &mut Fields<'_>) -> Result<Count, FileError> {
     let line = fields.line();
     if let Some(json) = fields.take("count") {
-        return count(&json, "count");
+        return just(&json, "count");
     }
-    limits(fields)?.ok_or_else(|| FileError {
-        line,
-        text: "how many? `count`, `at_most` or `at_least`".into(),
-    })
+    match (fields.whole("at_least")?, fields.whole("at_most")?) {
+        (None, None) => {
+            let text = "how many? `count`, `at_most` or `at_least`".into();
+            Err(FileError { line, text })
+        }
+        (least, most) => Ok(Count { least: least.unwrap_or(0), most: most.unwrap_or(u64::MAX) }),
+    }
+}
+
+fn just(json: &Json, key: &str) -> Result<Count, FileError> {
+    let exact = whole(json, key)?;
+    Ok(Count { least: exact, most: exact })
 }
 
 pub(super) fn event(json: &Json, slack: u64) -> Result<(State, Option<u64>, Window), FileError> {

@@ -24,6 +24,7 @@ impl Scenario {
                     .into(),
             });
         }
+        self.check_life()?;
         let cast = Cast::of(self);
         if let Some((index, text)) = self.wrong_step(&cast) {
             return Err(FileError { line: self.steps[index].line, text });
@@ -80,6 +81,11 @@ impl Scenario {
         if let Some((key, role, name)) = about(expect) {
             cast.find(role, name, u64::MAX).map_err(|what| format!("`{key}`: {what}"))?;
         }
+        if let (Kind::World, Expect::RosterFrames { .. }) = (self.kind, expect) {
+            return Err(
+                "`roster`: the `frames` of a device are not counted: ask for `members`".into()
+            );
+        }
         cast.watches(expect)?;
         cast.keeps(expect)
     }
@@ -97,6 +103,9 @@ fn about(expect: &Expect) -> Option<(&'static str, Role, &str)> {
         | Expect::ConnOpenAt { conn, .. }
         | Expect::ConnRefused { conn, .. } => ("conn", Role::Conn, conn),
         Expect::Answered { conn, .. } => ("answered", Role::Conn, conn),
+        Expect::Roster { conn, .. } | Expect::RosterFrames { conn, .. } => {
+            ("roster", Role::Member, conn)
+        }
         Expect::Silence { session, .. } => ("silence", Role::Session, session),
         Expect::Lease { session, .. } => ("lease", Role::Session, session),
         Expect::View { client, .. } => ("view", Role::Client, client),

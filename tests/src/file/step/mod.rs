@@ -41,7 +41,7 @@ pub struct FrameStep {
     /// Whether it is a snapshot of all that is watched, or events.
     pub snapshot: bool,
     /// Its epoch.
-    pub epoch: u32,
+    pub epoch: String,
     /// (user, state, version).
     pub entries: Vec<(String, State, u32)>,
 }

@@ -398,10 +398,13 @@ impl FrameStep {
     }
 }
 
-fn epoch(fields: &mut Fields<'_>) -> Result<u32, FileError> {
-    let line = fields.line();
-    u32::try_from(fields.need_whole("epoch")?)
-        .map_err(|_| FileError { line, text: "`epoch` does not fit 32 bits".into() })
+/// Epochs are opaque: a number or a text, in the file's words.
+fn epoch(fields: &mut Fields<'_>) -> Result<String, FileError> {
+    let json = fields.need("epoch")?;
+    match json.kind {
+        JsonKind::Number(_) | JsonKind::Text(_) => Ok(json.words()),
+        _ => Err(FileError { line: json.line, text: "`epoch` is a number or a text".into() }),
+    }
 }
 
 fn entry(json: &Json) -> Result<(String, State, u32), FileError> {
@@ -409,6 +412,16 @@ fn entry(json: &Json) -> Result<(String, State, u32), FileError> {
     let JsonKind::List(items) = &json.kind else { return Err(shape()) };
     let [user, what, version] = &items[..] else { return Err(shape()) };
     let JsonKind::Text(user) = &user.kind else { return Err(shape()) };
-    let version = u32::try_from(whole(version, "version")?).map_err(|_| shape())?;
+    let version = match version.kind {
+        JsonKind::Number(it) if it > f64::from(u32::MAX) => Err(FileError {
+            line: json.line,
+            text: format!(
+                "`version` is {}; versions have 32 bits on the wire: {} at most",
+                version.words(),
+                u32::MAX
+            ),
+        }),
+        _ => whole(version, "version").map(|it| it as u32),
+    }?;
     Ok((user.clone(), state(what, "state")?, version))
 }

@@ -120,11 +120,15 @@ impl Oracle<'_> {
             Some(node) => {
                 // Of two choices of one moment at two nodes, no rule says which is the later.
                 let row = &mut self.blocks[place];
-                let tie = row.last().1 == Wall::Either && self.now <= row.last().0 + SLACK;
+                let last = row.last();
+                let tie = last.1 == Wall::Either && self.now <= last.0 + SLACK;
                 row.untold = (!tie).then_some((node, wanted));
                 // Of the same choice made again the store may hear of the latter only.
                 row.frozen.most = row.frozen.most.max(Some(self.now));
-                if tie || row.last().1 != wanted {
+                if shut {
+                    self.users[user].hear_at_most(self.now);
+                }
+                if tie || last.1 != wanted {
                     self.put_wall(place, Wall::Either);
                 }
             }

@@ -250,9 +250,14 @@ impl Cluster {
         (now <= must).then_some((may, must))
     }
 
-    /// How much sooner than its lease says a session of a node may end that no other hears of: a
-    /// beat (rule 10), and what its node's sign of life, and its own silence, may be old.
+    /// How much sooner than its lease says a session of a node may end that no other hears of (rule 10).
     pub(super) fn sooner(&self) -> u64 {
-        self.periods.beat + if self.thin { 1_000 + self.periods.sweep } else { 0 }
+        self.periods.beat
+    }
+
+    /// How much earlier than the last frame a session that its node covers is known to have been heard: a beat, and what
+    /// its node's sign of life, and its own silence, may be old.
+    pub(super) fn silence_before(&self) -> u64 {
+        self.periods.beat + 1_000 + self.periods.sweep
     }
 }

@@ -84,6 +84,7 @@ impl Oracle<'_> {
         // Whether a pong counts while the page has said that it goes away is left open.
         if session.leaving == Leaving::No {
             session.hear(when, heard);
+            session.answers(when, &self.cluster);
         }
         session.heard.read = when.read;
         if !session.passive {
@@ -115,6 +116,9 @@ impl Oracle<'_> {
             return self.watching(conn, said, frame);
         };
         session.hear(when, heard);
+        if session.leaving == Leaving::No {
+            session.speaks(when, cluster);
+        }
         // A store that has lost the session takes its word once it is registered again.
         let taken = heard && session.certain_from <= now;
         if session.leaving != Leaving::No {
@@ -123,6 +127,7 @@ impl Oracle<'_> {
             session.told = frozen;
             session.leaving = Leaving::No;
             session.looked_for = now;
+            session.spoke = when;
         }
         match frame {
             ClientFrame::Beat(Beat { input_age_secs: Some(secs), .. }) => {
@@ -178,7 +183,11 @@ impl Oracle<'_> {
 
     /// Of a covered session it is only known that it was heard shortly before (thin renewals).
     fn told_as_heard(&self, arrived: u64) -> u64 {
-        if self.cluster.thin { arrived.saturating_sub(self.cluster.sooner()) } else { arrived }
+        if self.cluster.thin {
+            arrived.saturating_sub(self.cluster.silence_before())
+        } else {
+            arrived
+        }
     }
 
     fn watching(&mut self, conn: usize, said: u64, frame: &ClientFrame<'_>) {
@@ -235,6 +244,9 @@ impl Oracle<'_> {
         self.conns[conn].session = hello.session.to_owned();
         self.conns[conn].passive = hello.passive;
         self.conns[conn].token_until = token_until(hello.token);
+        if self.app.turned_away.contains(&user) {
+            return;
+        }
         if self.users[user].revoked {
             if self.cluster.shares {
                 // Known once the store is asked.
@@ -261,8 +273,12 @@ impl Oracle<'_> {
             let stays = session.hands_on(known && cluster.is_settled(session.node));
             (session.flags(now, cluster), known, session.conn, stays)
         });
-        let (carried, known, old, stays) =
-            before.unwrap_or((Flags::ACTIVE, true, None, Vec::new()));
+        let (carried, known, old, stays) = before.unwrap_or_else(|| {
+            let blurred = !self.cluster.is_settled(node);
+            let user = &self.users[user];
+            let found = if blurred { user.former_stays(hello.session, node) } else { Vec::new() };
+            (Flags::ACTIVE, true, None, found)
+        });
         let told = match said {
             Some(flags) => flags,
             None if known => carried,
@@ -280,6 +296,7 @@ impl Oracle<'_> {
             conn: Some(conn),
             connected: now,
             heard: when,
+            spoke: when,
             known: when.arrived,
             known_before: (when.arrived, now),
             told,

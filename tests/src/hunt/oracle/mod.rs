@@ -4,6 +4,7 @@
 //! what the rules then allow, and complains of the first thing that they do not. Where the rules
 //! leave a choice (a sweep's moment, a frame that waited unread), every outcome is allowed.
 
+mod app;
 mod blocks;
 mod cluster;
 mod complaint;
@@ -29,6 +30,7 @@ mod words;
 
 use greendot_protocol::State;
 
+use self::app::App;
 use self::blocks::Block;
 use self::cluster::Cluster;
 pub use self::complaint::{Complaint, Kind, Place};
@@ -54,6 +56,7 @@ pub struct Oracle<'a> {
     cluster: Cluster,
     users: Vec<User>,
     blocks: Vec<Block>,
+    app: App,
     rooms: Vec<String>,
     reads: Reads,
     conns: Vec<Conn>,
@@ -114,6 +117,7 @@ impl<'a> Oracle<'a> {
             cluster: Cluster::new(periods, shares, settings.thin, scenario.nodes.len()),
             users: Vec::new(),
             blocks: Vec::new(),
+            app: App::default(),
             rooms: Vec::new(),
             reads: Reads::default(),
             conns: Vec::new(),

@@ -70,6 +70,26 @@ impl Device {
 }
 
 impl Oracle<'_> {
+    /// At quiet, a live client's session is in the rooms that its app has joined, and in no other.
+    pub(super) fn rooms_agree(&self, device: &Device) -> Found {
+        let Some(conn) = device.conn else { return Ok(()) };
+        let session = self.conns[conn].user.and_then(|user| {
+            let mut sessions = self.users[user].sessions.iter();
+            sessions.find(|it| it.conn == Some(conn)).filter(|_| !self.users[user].murky)
+        });
+        let Some(session) = session else { return Ok(()) };
+        for (room, name) in self.rooms.iter().enumerate() {
+            let joined = device.rooms.iter().any(|it| it.room == room);
+            let is_in = session.stays.iter().any(|it| it.room == room && it.is_sure());
+            let may_be = session.stays.iter().any(|it| it.room == room);
+            if (is_in && !joined) || (joined && !may_be) {
+                let text = format!("{} has joined {name}: {joined}; is in: {is_in}", device.name);
+                return self.complain(Kind::RosterWrong, text);
+            }
+        }
+        Ok(())
+    }
+
     /// An app is shown of its rooms what the engine said last, until that is too old.
     pub(super) fn look_at_rooms(&mut self, device: usize, page: &Page) -> Found {
         let now = self.now;

@@ -36,6 +36,11 @@ impl Periods {
         }
     }
 
+    /// After how long without a frame a connection is pinged: then only its page says whether the person is there.
+    pub(super) fn silence(&self) -> u64 {
+        self.beat * 6 / 5
+    }
+
     /// How late a sweep may be before the node must take it that it has stood still, and read
     /// before it sweeps.
     pub(super) fn standstill(&self) -> u64 {

@@ -74,6 +74,7 @@ impl Oracle<'_> {
                     return self.complain_at(Kind::ViewWrong, text, place);
                 }
             }
+            self.rooms_agree(device)?;
             let users: BTreeSet<usize> = device.interests.iter().map(|it| it.user).collect();
             let (rows, listeners) = (client.rows(), client.listeners());
             if rows != users.len() || listeners != device.interests.len() {

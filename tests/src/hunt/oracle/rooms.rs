@@ -34,6 +34,9 @@ const CROWD: u64 = 1_000;
 /// The store tells the nodes as often at most, when it is asked anything; nodes ask once a second.
 const STORE: u64 = 2_000;
 
+/// Members of a room too large to name all who are named to the nodes.
+const CANDIDATES: u32 = 16;
+
 /// Members in a sample.
 const SAMPLE: usize = 8;
 
@@ -79,6 +82,7 @@ impl Oracle<'_> {
             Some(session) => session.enter(room, heard && session.certain_from <= now),
             None => self.old_one_moved(conn, user, room),
         }
+        self.derive(user);
         self.shifted = true;
         self.raise_alarm(now);
     }
@@ -99,6 +103,7 @@ impl Oracle<'_> {
             Some(session) => session.exit(room, heard && session.certain_from <= now),
             None => self.old_one_moved(conn, user, room),
         }
+        self.derive(user);
     }
 
     /// While not every node knows that another connection has taken the place of this one, what it says
@@ -140,7 +145,7 @@ impl Oracle<'_> {
         let row = &self.conns[conn];
         let seen = self.count_of(row.node, room, row.user);
         let all = self.count_of(row.node, room, None);
-        let vast = 2 * self.room_limit();
+        let vast = self.vast();
         if all.1 <= vast {
             seen
         } else if all.0 > vast {
@@ -160,6 +165,11 @@ impl Oracle<'_> {
             least += u32::from(here.must && !absent);
         }
         (least, most)
+    }
+
+    /// Above how many members not all of a room are named to the nodes.
+    fn vast(&self) -> u32 {
+        (2 * self.room_limit()).max(CANDIDATES)
     }
 
     fn room_limit(&self) -> u32 {
@@ -271,8 +281,10 @@ impl Oracle<'_> {
         let members = self.members(conn, sample)?;
         let Seat { room, said, counted, .. } = self.conns[conn].seats[place];
         let node = self.conns[conn].node;
-        let (settled, tick) = (self.cluster.is_settled(node), self.cluster.periods.tick);
-        if let Some(before) = counted.filter(|it| settled && now + SLACK + tick < it + CROWD) {
+        let settled = self.cluster.is_settled(node);
+        // It is told with the clock's seconds; a node that stood still may be late for one, not for the next.
+        let soon = |it: &u64| now < it + CROWD && now / CROWD == it / CROWD;
+        if let Some(before) = counted.filter(|it| settled && soon(it)) {
             let text =
                 format!("{} is counted {} ms after {before} ms", self.rooms[room], now - before);
             return self.complain(Kind::CrowdWrong, text);
@@ -323,7 +335,7 @@ impl Oracle<'_> {
                 None => least <= limit,
                 Some(count) => {
                     let gone = |it: (&usize, &State)| self.seen_in(conn, room, *it.0).has(*it.1);
-                    let about = (told_as(least)..=told_as(most)).contains(&count);
+                    let about = (told_as(least, &told)..=told_as(most, &told)).contains(&count);
                     most > limit && about && told.iter().all(gone)
                 }
             };
@@ -432,7 +444,7 @@ impl Oracle<'_> {
 
     fn kept_for(&self, conn: usize, seat: &Seat) -> Vec<usize> {
         let row = &self.conns[conn];
-        let vast = self.count_of(row.node, seat.room, None).0 > 2 * self.room_limit();
+        let vast = self.count_of(row.node, seat.room, None).0 > self.vast();
         let there = |user: &usize| {
             let itself = row.user == Some(*user) && !row.passive && !vast;
             let here = self.users[*user].presence(seat.room, None).must;
@@ -443,7 +455,7 @@ impl Oracle<'_> {
 }
 
 /// About so many, to two digits, and no fewer than are in the sample.
-fn told_as(count: u32) -> u32 {
+fn told_as(count: u32, sample: &BTreeMap<usize, State>) -> u32 {
     let step = 10_u32.max(10_u32.pow((count.max(1).ilog10()).saturating_sub(1)));
-    ((count + step / 2) / step * step).max(count.min(SAMPLE as u32))
+    ((count + step / 2) / step * step).max(sample.len() as u32)
 }

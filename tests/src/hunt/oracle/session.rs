@@ -29,6 +29,8 @@ pub(super) struct Session {
     pub(super) connected: u64,
     /// The last frame or pong.
     pub(super) heard: When,
+    /// The last frame.
+    pub(super) spoke: When,
     /// The last frame or pong of which every node knows.
     pub(super) known: u64,
     /// The same, a batch of renewals earlier: that one, and since when it is earlier.
@@ -111,7 +113,9 @@ impl Session {
     /// By when it must have ended.
     pub(super) fn must_end(&self, cluster: &Cluster) -> u64 {
         let periods = &cluster.periods;
-        let lease = self.heard.read + periods.ttl;
+        // Of one that its node covered, the others know when the node showed itself last: within a second.
+        let blind = cluster.thin && (self.orphan || !cluster.is_settled(self.node));
+        let lease = self.heard.read + periods.ttl + if blind { BATCH } else { 0 };
         let swept = |due| cluster.swept(due, self.node);
         let ends = match self.leaving {
             // Its node has taken the word with it, or keeps it: the lease is all that is left to the
@@ -136,10 +140,10 @@ impl Session {
         ends.max(cluster.spared_until(self.node, self.orphan))
     }
 
-    /// When the person has been away for long enough, if that is looked for.
-    fn idle_at(&self) -> Option<u64> {
+    /// From when on its node may find it idle, if that is looked for: not by what a beat told while beats come.
+    fn idle_at(&self, cluster: &Cluster) -> Option<u64> {
         let input = self.input.filter(|_| self.idle_after > 0 && self.told.active)?;
-        Some(input + self.idle_after)
+        Some((input + self.idle_after).max(self.spoke.arrived + cluster.periods.silence()))
     }
 
     /// By when its node must have found it idle, if time has made it so.
@@ -147,12 +151,18 @@ impl Session {
         if self.orphan || !cluster.is_settled(self.node) {
             return u64::MAX;
         }
-        cluster.swept(at.max(self.looked_for), self.node)
+        let silent = self.spoke.read + cluster.periods.silence();
+        cluster.swept(at.max(silent).max(self.looked_for), self.node)
     }
 
     /// What its flag may be now.
     pub(super) fn flags(&self, now: u64, cluster: &Cluster) -> Flags {
-        let flags = match (self.leaving, self.idle_at()) {
+        self.flags_alone(now, cluster).union(self.vague)
+    }
+
+    /// The same, for its own node.
+    fn flags_alone(&self, now: u64, cluster: &Cluster) -> Flags {
+        match (self.leaving, self.idle_at(cluster)) {
             (Leaving::Lingers(_, frozen) | Leaving::Expired(frozen), _) => frozen,
             (Leaving::Gone(_, frozen), _) => frozen,
             (Leaving::No, None) => self.told,
@@ -160,8 +170,7 @@ impl Session {
                 active: self.told.active && now <= self.idle_by(at, cluster),
                 idle: self.told.idle || now >= at,
             },
-        };
-        flags.union(self.vague)
+        }
     }
 
     /// When what is known of it changes next by time alone.
@@ -175,7 +184,7 @@ impl Session {
         consider(self.certain_from);
         consider(self.may_end(cluster));
         consider(self.must_end(cluster).saturating_add(1));
-        if let (Some(at), Leaving::No) = (self.idle_at(), self.leaving) {
+        if let (Some(at), Leaving::No) = (self.idle_at(cluster), self.leaving) {
             consider(at);
             consider(self.idle_by(at, cluster).saturating_add(1));
         }
@@ -197,6 +206,22 @@ impl Session {
         }
         self.told = flags;
         self.found_idle = false;
+    }
+
+    /// A frame: what it was found to be stays so until the frame tells better.
+    pub(super) fn speaks(&mut self, when: When, cluster: &Cluster) {
+        let found = self.flags_alone(when.read, cluster);
+        if found != self.told {
+            (self.told, self.found_idle) = (found, true);
+        }
+        self.spoke = when;
+    }
+
+    /// A pong. One that comes soon after a frame answers a ping of before it: its connection is not silent yet.
+    pub(super) fn answers(&mut self, when: When, cluster: &Cluster) {
+        if when.read < self.spoke.read + cluster.periods.silence() {
+            self.spoke.read = when.read;
+        }
     }
 
     /// A frame or pong of its newest generation; `known` if every node hears of it.

@@ -33,6 +33,17 @@ pub(super) struct Presence {
     pub(super) must: bool,
 }
 
+impl Stay {
+    pub(super) fn is_sure(&self) -> bool {
+        self.sure == Sure::Yes && !self.left && self.here
+    }
+
+    /// One that may be, and may not.
+    pub(super) fn unsure(room: usize) -> Self {
+        Self { room, sure: Sure::Never, left: false, here: false }
+    }
+}
+
 impl Session {
     /// It goes into a room; `heard` if every node knows at once.
     pub(super) fn enter(&mut self, room: usize, heard: bool) {
@@ -50,10 +61,9 @@ impl Session {
 
     /// An earlier connect of it went there, or left, at a node that did not know of the later one.
     pub(super) fn may_have_moved(&mut self, room: usize) {
-        let gone = Stay { room, sure: Sure::Never, left: false, here: false };
         match self.stays.iter_mut().find(|it| it.room == room) {
             Some(stay) => stay.sure = Sure::Never,
-            None => self.stays.push(gone),
+            None => self.stays.push(Stay::unsure(room)),
         }
     }
 

@@ -27,13 +27,18 @@ impl Oracle<'_> {
                 }
             }
             Verb::Revoke { user } => {
-                if let Some((by, user)) = self.app_call(user) {
+                let call = self.app_call(user);
+                let user = self.user(user);
+                self.app.revoke(user, call.is_some());
+                if let Some((by, user)) = call {
                     self.revoke(user, by);
                 }
             }
             Verb::Block { user, viewer, blocked } => {
-                if let Some((by, user)) = self.app_call(user) {
-                    let viewer = self.user(viewer);
+                let call = self.app_call(user);
+                let (user, viewer) = (self.user(user), self.user(viewer));
+                self.app.set_block(user, viewer, *blocked, call.is_some());
+                if let Some((by, user)) = call {
                     self.set_block(by, user, viewer, *blocked);
                 }
             }
@@ -187,6 +192,7 @@ impl Oracle<'_> {
             self.cluster.wipe(now);
         }
         self.settle_nodes();
+        self.app_tells_again(node, empty || !self.cluster.shares);
     }
 
     /// The store forgets who was revoked: connections that it has not been asked about go on.

@@ -6,7 +6,7 @@ use super::SLACK;
 use super::cluster::Cluster;
 use super::session::Session;
 use super::states::States;
-use super::stays::Presence;
+use super::stays::{Presence, Stay};
 
 /// A user, as far as what crossed the edges tells.
 #[derive(Clone, Debug)]
@@ -38,6 +38,9 @@ pub(super) struct User {
     heard: (bool, Option<u64>),
     /// What others may be shown, and the user's own sessions; each with since when.
     history: Vec<(u64, States, States)>,
+    /// Sessions that have ended: their names, nodes and rooms. A node that did not know of that finds one
+    /// that comes back where it was.
+    former: Vec<(String, usize, Vec<usize>)>,
     /// By room: whether the user may be, and must be, there.
     pub(super) rooms: Vec<Vec<(u64, Presence)>>,
     /// When that changes next by time alone.
@@ -130,6 +133,7 @@ impl User {
             seen: Seen::default(),
             heard: (false, None),
             history: vec![(0, offline, offline)],
+            former: Vec::new(),
             rooms: Vec::new(),
             next_change: 0,
         }
@@ -198,6 +202,12 @@ impl User {
         if any && cluster.thin {
             self.seen.lose_last_batch(now);
         }
+    }
+
+    /// Where a session may be found to be that comes back to a node that does not know how things stand.
+    pub(super) fn former_stays(&self, name: &str, node: usize) -> Vec<Stay> {
+        let found = self.former.iter().find(|it| it.0 == name && it.1 == node);
+        found.map_or(Vec::new(), |it| it.2.iter().map(|&room| Stay::unsure(room)).collect())
     }
 
     pub(super) fn session(&mut self, name: &str) -> Option<&mut Session> {
@@ -346,7 +356,16 @@ impl User {
     pub(super) fn derive(&mut self, now: u64, cluster: &Cluster) -> bool {
         // What a node that has stood still holds it may register anew.
         let held = |it: &Session| it.conn.is_some() && !cluster.is_settled(it.node);
-        self.sessions.retain(|it| now <= it.must_end(cluster) || held(it));
+        let former = &mut self.former;
+        self.sessions.retain(|it| {
+            let stays = now <= it.must_end(cluster) || held(it);
+            if !stays && !it.stays.is_empty() {
+                former.retain(|(name, node, _)| (name, *node) != (&it.name, it.node));
+                let rooms = it.stays.iter().map(|it| it.room).collect();
+                former.push((it.name.clone(), it.node, rooms));
+            }
+            stays
+        });
         self.forget_session();
         let (mut may_be, mut must_be) = (false, false);
         let (mut may_be_active, mut must_be_active) = (false, false);

@@ -72,7 +72,10 @@ impl Node {
             return;
         }
         self.apply(now, said, reply.epoch, &reply.reports);
-        self.apply_outlooks(now, said, reply.epoch, &reply.outlooks);
+        if !matches!(then, Then::Asked(_) | Then::Listed { .. }) {
+            // What answers a question stands only between the one who asks and those asked about.
+            self.apply_outlooks(now, said, reply.epoch, &reply.outlooks);
+        }
         for roster in &reply.rooms {
             self.take_roster(now, roster.clone());
         }
@@ -130,6 +133,7 @@ impl Node {
                 let sessions = sessions.collect();
                 self.take_sessions(user, sessions);
             }
+            Notice::Nothing => {}
             Notice::SignedOut { seat } => self.end_seat(now, *seat, CloseCode::SignedOut),
             Notice::AudienceChanged { user, viewer } => {
                 self.forget_answers(now, user.as_deref(), viewer.as_deref());

@@ -1,0 +1,113 @@
+-- A session connects, or is registered again (rules 3, 4, 5). Follows people.lua.
+--
+-- ARGV[9]  user       ARGV[10] session      ARGV[11] seat         ARGV[12] connected so long ago
+-- ARGV[13] heard so long ago                ARGV[14] its generation, or empty
+-- ARGV[15] 1: passive                       ARGV[16] 1 idle, 0 active, empty: not said
+-- ARGV[17] for how long it lingers, or empty
+-- ARGV[18] mode, or empty                   ARGV[19] its revision ARGV[20] 1: chosen afresh
+-- ARGV[21] device     ARGV[22..] rooms
+local MOST = 256
+
+local user, id, seat = user_of(ARGV[9]), ARGV[10], tonumber(ARGV[11])
+local since = tonumber(ARGV[12])
+local connected = math.max(now - since, 0)
+local before, ended = user.sessions[id], user.ended[id]
+if user.record and user.record[REVOKED] then
+  held[1] = 'revoked'
+  return finish()
+end
+if before and is_later(before, seat, connected, since) or not before and ended and ended[1] > connected then
+  held[1] = 'another'
+  return finish()
+end
+-- While the partition is warming up it cannot know: it may have lost the session, and then nobody has ended it.
+if not before and tonumber(ARGV[13]) >= ends and warm <= now then
+  held[1] = 'over'
+  return finish()
+end
+if not before and user.count >= MOST then
+  held[1] = 'full'
+  return finish()
+end
+
+local record = record_of(user)
+local mode_before = record[MODE]
+if ARGV[18] ~= '' then
+  local mode, revision = tonumber(ARGV[18]), tonumber(ARGV[19])
+  if ARGV[20] == '1' then
+    record[REVISION] = math.max(record[REVISION], revision)
+    choose(record, now, mode)
+    user.said = user.said or {}
+    user.said.m = { connected, me }
+    user.dirty.d = true
+  elseif not record[CHOSEN] and revision > record[REVISION] then
+    record[REVISION] = revision
+    put_mode(record, now, mode)
+  end
+end
+
+-- A session of before an outage goes on in its generation.
+local same = not before or (before[NODE] == me and before[SEAT] == seat)
+local generation = same and tonumber(ARGV[14])
+if generation then
+  if generation > tonumber(redis.call('HGET', tag, 'generation') or 0) then
+    redis.call('HSET', tag, 'generation', generation)
+  end
+else
+  generation = redis.call('HINCRBY', tag, 'generation', 1)
+end
+
+local passive = ARGV[15] == '1'
+local session = { me, seat, connected, now - tonumber(ARGV[13]), 0, false, false, passive, generation, now, '', false }
+if before then
+  session[IDLE], session[SINCE], session[DEVICE], session[ROOMS] =
+    before[IDLE], before[SINCE], before[DEVICE], before[ROOMS]
+else
+  user.count = user.count + 1
+end
+if ARGV[16] ~= '' then
+  session[IDLE] = ARGV[16] == '1'
+end
+if ARGV[17] ~= '' then
+  session[UNTIL] = now + tonumber(ARGV[17])
+end
+session[COVERED] = thin and session[UNTIL] == 0 and tonumber(ARGV[13]) <= beat
+if ARGV[21] ~= '' then
+  session[DEVICE] = ARGV[21]
+end
+user.sessions[id] = session
+user.followed = true
+if before and before[PASSIVE] ~= passive then
+  for _, room in ipairs(session[ROOMS] or {}) do
+    if passive then
+      exit(user, room)
+    else
+      enter(user, room)
+    end
+  end
+end
+myself()
+place(user, id)
+local public, own = settle(user)
+for i = 22, #ARGV do
+  local there = false
+  for _, it in ipairs(session[ROOMS] or {}) do
+    there = there or it == ARGV[i]
+  end
+  if not there then
+    session[ROOMS] = session[ROOMS] or {}
+    table.insert(session[ROOMS], ARGV[i])
+    if not passive then
+      enter(user, ARGV[i])
+    end
+  end
+end
+if before and not same then
+  tell(before[NODE], 'replaced', before[SEAT])
+end
+publish(user, public, own)
+if record[MODE] ~= mode_before then
+  tell_mode(user)
+end
+held = { 'you', generation, record[MODE], record[REVISION], session[IDLE] and 1 or 0 }
+return settle_all()

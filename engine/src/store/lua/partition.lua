@@ -1,0 +1,129 @@
+-- What every script of a partition begins with: its arguments, the clock, the epoch, the nodes, and the answer.
+--
+-- KEYS[1]   the partition's hash tag, as in {greendot:7}: a hash of its own, and the beginning of all its other keys
+-- ARGV[1]   the run of the node that asks
+-- ARGV[2]   ttl, in ms like all times
+-- ARGV[3]   ttl + expiry_grace
+-- ARGV[4]   beat
+-- ARGV[5]   how long before its node's lease was renewed a covered session was heard at least: beat + sweep
+-- ARGV[6]   1 if nodes cover their sessions, in place of renewing each
+-- ARGV[7]   up to how many members a room names all
+-- ARGV[8]   for how long users are unknown if the partition is found empty
+-- ARGV[9..] the script's own
+--
+-- {tag}           epoch, generation, warm (until), spared (until), again (asked), outlooks, rooms (counters), run, untold
+-- {tag}:nodes     by node: asked, beaten, renewed, spared, told, swept, hears
+-- {tag}:due       sessions with a deadline of their own, by it
+-- {tag}:c:NODE    sessions that the node covers
+-- {tag}:u:USER    a user: see people.lua
+-- {tag}:on        users whom others see present
+--
+-- The answer, and each notice, is a row of words, each with its length before it: "3:ana".
+local tag, me = KEYS[1], ARGV[1]
+local ttl, ends, beat = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local covers, thin, room_limit = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- A node renews its lease so often: what it covers may have been heard up to so long after the last renewal.
+local RENEWED_EVERY = 1000
+-- For how long what is over is remembered: a node that stood still tells of it as if it were not.
+local KEEP = math.max(2 * ttl, 300000)
+
+local meta = redis.call('HMGET', tag, 'epoch', 'warm', 'again', 'spared', 'untold')
+local epoch, warm, again, spared = meta[1], tonumber(meta[2] or 0), tonumber(meta[3] or 0), tonumber(meta[4] or 0)
+local untold = meta[5]
+local is_new = not epoch
+if is_new then
+  -- Whatever it held is lost, or nothing has ever been there.
+  epoch = string.format('%d', (time[1] * 1000003 + time[2]) % 4294967296)
+  warm = now + tonumber(ARGV[8])
+  redis.call('HSET', tag, 'epoch', epoch, 'warm', warm, 'generation', now)
+  -- The others have to notice before anybody is swept.
+  again = now
+  redis.call('HSET', tag, 'again', now)
+end
+
+local function put(words, ...)
+  for i = 1, select('#', ...) do
+    local word = tostring((select(i, ...)))
+    words[#words + 1] = #word
+    words[#words + 1] = ':'
+    words[#words + 1] = word
+  end
+end
+
+-- How long ago a time was; empty for none.
+local function ago(at)
+  return at and math.max(now - at, 0) or ''
+end
+
+-- Nodes ------------------------------------------------------------------------------------------
+-- HEARS rises when the node lets go of whatever it wanted to hear of, or is forgotten with it.
+local ASKED, BEATEN, RENEWED, SPARED, TOLD, SWEPT, HEARS = 1, 2, 3, 4, 5, 6, 7
+local nodes, changed_nodes, notices = {}, {}, {}
+
+local function node_of(id)
+  local row = nodes[id]
+  if row == nil then
+    local packed = redis.call('HGET', tag .. ':nodes', id)
+    row = packed and cmsgpack.unpack(packed)
+    nodes[id] = row
+  end
+  return row
+end
+
+-- The row of the node that asks. Notices to it are counted from a time: one whose row was dropped for its silence sees
+-- the count jump.
+local function myself()
+  local row = node_of(me)
+  if not row then
+    row = { now, 0, 0, 0, now, false, now }
+    nodes[me] = row
+    changed_nodes[me] = true
+  end
+  return row
+end
+
+-- Sends a notice to a run of a node; false if it is long gone.
+local function tell(id, ...)
+  local row = node_of(id)
+  if not row then
+    return false
+  end
+  row[TOLD] = row[TOLD] + 1
+  changed_nodes[id] = true
+  local words = notices[id]
+  if not words then
+    words = {}
+    notices[id] = words
+  end
+  put(words, row[TOLD], ...)
+  return true
+end
+
+-- The answer -------------------------------------------------------------------------------------
+local due = ''
+local held = { '', '', '', '', '' }
+local turned, reports, outlooks, rosters = { n = 0 }, { n = 0 }, { n = 0 }, { n = 0 }
+
+local function finish()
+  local row = myself()
+  for id in pairs(changed_nodes) do
+    redis.call('HSET', tag .. ':nodes', id, cmsgpack.pack(nodes[id]))
+  end
+  for id, words in pairs(notices) do
+    local head = {}
+    put(head, epoch, now)
+    redis.call('SPUBLISH', tag .. ':n:' .. id, table.concat(head) .. table.concat(words))
+  end
+  local words = {}
+  put(words, epoch, now, row[TOLD], math.max(warm - now, 0), due, unpack(held))
+  for _, part in ipairs({ reports, outlooks, rosters, turned }) do
+    put(words, part.n)
+    for i = 1, #part do
+      words[#words + 1] = part[i]
+    end
+  end
+  return table.concat(words)
+end

@@ -1,0 +1,496 @@
+-- Users and their sessions: what the directory and the leases are on one node. Follows partition.lua.
+--
+-- {tag}:u:USER is a hash:
+--   r      the record, once anything is known of the user
+--   s ID   a session
+--   e ID   a session that has ended: when its last connect was, and when it ended
+--   d      when each thing about the user was said last, and by which node
+--   w      nodes that are told of the user
+--   o      nodes that are told of its sessions
+local STATE, VERSION, OWN_STATE, OWN_VERSION, DIFFERS, SEEN, HEARD = 1, 2, 3, 4, 5, 6, 7
+local MODE, REVISION, CHOSEN, REVOKED, WISH, WISHES, NOTE = 8, 9, 10, 11, 12, 13, 14
+local NODE, SEAT, CONNECTED, LAST, UNTIL, COVERED, IDLE, PASSIVE = 1, 2, 3, 4, 5, 6, 7, 8
+local GENERATION, SINCE, DEVICE, ROOMS = 9, 10, 11, 12
+local OFFLINE, ONLINE, AWAY = 0, 1, 2
+local INVISIBLE = 4
+-- By the mode's number: away, busy, dnd.
+local CHOSEN_STATE = { 2, 3, 4 }
+
+local users, order = {}, {}
+-- Members that leave an index at the end.
+local undue = {}
+
+-- A user; what is written is what is marked in its `dirty`.
+local function user_of(name)
+  local user = users[name]
+  if user then
+    return user
+  end
+  user = { name = name, key = tag .. ':u:' .. name, sessions = {}, ended = {}, was = {}, count = 0, dirty = {} }
+  local flat = redis.call('HGETALL', user.key)
+  for i = 1, #flat, 2 do
+    local field, value = flat[i], flat[i + 1]
+    local kind, id = string.byte(field), string.sub(field, 2)
+    if kind == 115 then
+      local session = cmsgpack.unpack(value)
+      user.sessions[id] = session
+      user.was[id] = session[COVERED] and session[UNTIL] == 0 and session[NODE] or 'due'
+      user.count = user.count + 1
+    elseif kind == 101 then
+      user.ended[id] = cmsgpack.unpack(value)
+    elseif kind == 114 then
+      user.record = cmsgpack.unpack(value)
+    elseif kind == 100 then
+      user.said = cmsgpack.unpack(value)
+    elseif kind == 119 then
+      user.watching = cmsgpack.unpack(value)
+    elseif kind == 111 then
+      user.owners = cmsgpack.unpack(value)
+    end
+  end
+  users[name] = user
+  order[#order + 1] = user
+  return user
+end
+
+-- The user's record, known from now on if it was not.
+local function record_of(user)
+  if not user.record then
+    user.record = { OFFLINE, 0, OFFLINE, 0, false, false, false, 0, 0, false, false, 0, 0, '' }
+  end
+  user.dirty.r = true
+  return user.record
+end
+
+local function put_report(part, user)
+  local it = user.record
+  local own_state, own_version = it[STATE], it[VERSION]
+  if it[DIFFERS] then
+    own_state, own_version = it[OWN_STATE], it[OWN_VERSION]
+  end
+  part.n = part.n + 1
+  put(part, user.name, it[STATE], it[VERSION], own_state, own_version, it[NOTE], ago(it[SEEN]), it[HEARD] and 1 or 0,
+    it[WISH], it[WISHES])
+end
+
+-- Leases -----------------------------------------------------------------------------------------
+
+local function renewed(session)
+  local row = node_of(session[NODE])
+  return row and math.max(row[RENEWED], session[LAST]) or session[LAST]
+end
+
+local function deadline_of(session)
+  if session[UNTIL] ~= 0 then
+    return session[UNTIL]
+  elseif session[COVERED] then
+    return renewed(session) + RENEWED_EVERY + ends - beat
+  end
+  return session[LAST] + ends
+end
+
+-- Never later than it was: of a covered session it is only known that it was heard shortly before its node's last
+-- renewal.
+local function heard_of(session)
+  if session[COVERED] then
+    return math.max(session[LAST], renewed(session) - covers)
+  end
+  return session[LAST]
+end
+
+-- A session's name in the indices.
+local function member(user, id)
+  return #user.name .. ':' .. user.name .. id
+end
+
+local function named(name)
+  local from, to, length = string.find(name, '^(%d+):')
+  length = tonumber(length)
+  return string.sub(name, to + 1, to + length), string.sub(name, to + length + 1)
+end
+
+-- Puts a session where it belongs: under its node's lease, or by its deadline.
+local function place(user, id)
+  local name, session, was = member(user, id), user.sessions[id], user.was[id]
+  local is = session and (session[COVERED] and session[UNTIL] == 0 and session[NODE] or 'due')
+  if was and was ~= is then
+    -- A sweep may have brought a covered one among those that are due.
+    if was == 'due' or redis.call('SREM', tag .. ':c:' .. was, name) == 0 then
+      if is ~= 'due' then
+        undue[name] = true
+      end
+    end
+  end
+  if is == 'due' then
+    undue[name] = nil
+    redis.call('ZADD', tag .. ':due', deadline_of(session), name)
+  elseif is and is ~= was then
+    redis.call('SADD', tag .. ':c:' .. is, name)
+  end
+  user.was[id] = is
+  user.dirty['s' .. id] = true
+end
+
+-- Interest ---------------------------------------------------------------------------------------
+
+-- Lists of nodes that want to hear of something name each with what it had let go of by then: NODE/HEARS. What it has
+-- let go of since, and who is long gone, falls out of a list when that is written next.
+local function entry_of(id, row)
+  return id .. '/' .. row[HEARS]
+end
+
+-- The list without one of its entries.
+local function without(list, entry)
+  local rest = {}
+  for _, it in ipairs(list or {}) do
+    if it ~= entry then
+      rest[#rest + 1] = it
+    end
+  end
+  return rest
+end
+
+-- The nodes of a list that still want to hear.
+local function hearing(list)
+  local ids = {}
+  for _, it in ipairs(list or {}) do
+    local id, hears = string.match(it, '^(%d+)/(%d+)$')
+    local row = id and node_of(id)
+    if row and row[HEARS] == tonumber(hears) then
+      ids[#ids + 1] = id
+    end
+  end
+  return ids
+end
+
+-- The list without the node that asks.
+local function without_me(list)
+  return without(list, entry_of(me, myself()))
+end
+
+-- The list with the node that asks.
+local function with_me(list)
+  local row, rest = myself(), {}
+  for _, id in ipairs(hearing(list)) do
+    if id ~= me then
+      rest[#rest + 1] = entry_of(id, node_of(id))
+    end
+  end
+  rest[#rest + 1] = entry_of(me, row)
+  return rest
+end
+
+-- Tells every node that subscribed to the user how it stands.
+local function spread(user)
+  for _, id in ipairs(hearing(user.watching)) do
+    local it = user.record
+    local differs = it[DIFFERS]
+    tell(id, 'changed', user.name, it[STATE], it[VERSION], differs and it[OWN_STATE] or it[STATE],
+      differs and it[OWN_VERSION] or it[VERSION], it[NOTE], ago(it[SEEN]), it[HEARD] and 1 or 0, it[WISH], it[WISHES])
+  end
+end
+
+-- Once for the whole cluster.
+local function publish(user, public, own)
+  if public or own then
+    spread(user)
+  end
+  if public then
+    put_report(turned, user)
+  end
+end
+
+local function tell_mode(user)
+  for _, session in pairs(user.sessions) do
+    tell(session[NODE], 'mode', session[SEAT], user.record[MODE], user.record[REVISION])
+  end
+end
+
+local function tell_sessions(user, to)
+  local words, count = {}, 0
+  for id, it in pairs(user.sessions) do
+    count = count + 1
+    local since = math.floor(it[SINCE] / 1000) * 1000
+    put(words, id, it[GENERATION], it[UNTIL] ~= 0 and 1 or 0, it[IDLE] and 1 or 0, it[PASSIVE] and 1 or 0, it[DEVICE],
+      ago(since))
+  end
+  words = table.concat(words)
+  for _, id in ipairs(to) do
+    if tell(id, 'sessions', user.name, count) then
+      local of_node = notices[id]
+      of_node[#of_node + 1] = words
+    end
+  end
+end
+
+-- Rooms ------------------------------------------------------------------------------------------
+-- {tag}:m:ROOM  by user of this partition: how many of its sessions are there
+-- {tag}:p:ROOM  those who do not hide from everybody, in an order that has nothing to do with them
+-- {tag}:q:ROOM  w: nodes that are told of it; n: its number; t: when they were told last
+
+-- Members of whom a room too large to name all tells some.
+local CANDIDATES = 16
+-- Such a room is told of once in each of these, counted by the clock: were it counted from the last time, one who comes
+-- and goes unseen would show in when others are told of.
+local ROOM_EVERY = 1000
+local touched = {}
+
+local function show(room, name, present)
+  local key, done = tag .. ':p:' .. room, nil
+  if not present then
+    done = redis.call('ZREM', key, name)
+  elseif redis.call('HEXISTS', tag .. ':m:' .. room, name) == 1 then
+    local place = tonumber(string.sub(redis.sha1hex(epoch .. name), 1, 12), 16)
+    done = redis.call('ZADD', key, place, name)
+  end
+  if done == 1 then
+    redis.call('HSET', tag .. ':q:' .. room, 'n', redis.call('HINCRBY', tag, 'rooms', 1))
+    touched[room] = true
+  end
+end
+
+local function is_present(user)
+  return user.record[STATE] ~= OFFLINE
+end
+
+local function enter(user, room)
+  if redis.call('HINCRBY', tag .. ':m:' .. room, user.name, 1) == 1 then
+    show(room, user.name, is_present(user))
+  end
+end
+
+local function exit(user, room)
+  local key = tag .. ':m:' .. room
+  if redis.call('HINCRBY', key, user.name, -1) > 0 then
+    return
+  end
+  redis.call('HDEL', key, user.name)
+  show(room, user.name, false)
+  if redis.call('EXISTS', key) == 0 and redis.call('HEXISTS', tag .. ':q:' .. room, 'w') == 0 then
+    redis.call('DEL', tag .. ':q:' .. room)
+  end
+end
+
+local function put_roster(part, room)
+  local count = redis.call('ZCARD', tag .. ':p:' .. room)
+  local names = count > room_limit and CANDIDATES or room_limit
+  local members = redis.call('ZRANGE', tag .. ':p:' .. room, 0, names - 1)
+  local number = count > 0 and redis.call('HGET', tag .. ':q:' .. room, 'n') or redis.call('HGET', tag, 'rooms')
+  put(part, room, number or 0, count, #members, unpack(members))
+  return count
+end
+
+local function tell_room(room)
+  local key = tag .. ':q:' .. room
+  local list, told = unpack(redis.call('HMGET', key, 'w', 't'))
+  if not list then
+    return
+  end
+  local words = {}
+  local count = put_roster(words, room)
+  local turn = math.floor(tonumber(told or 0) / ROOM_EVERY)
+  if count > room_limit and turn == math.floor(now / ROOM_EVERY) then
+    redis.call('SADD', tag .. ':untold', room)
+    redis.call('HSET', tag, 'untold', 1)
+    return
+  end
+  redis.call('HSET', key, 't', now)
+  words = table.concat(words)
+  for _, id in ipairs(hearing(cmsgpack.unpack(list))) do
+    if tell(id, 'room') then
+      local of_node = notices[id]
+      of_node[#of_node + 1] = words
+    end
+  end
+end
+
+-- What an operation changes ----------------------------------------------------------------------
+
+-- A frame was heard at a time: last seen moves, and never back. True if it does.
+local function hear(record, at)
+  record[HEARD] = true
+  local later = not record[SEEN] or record[SEEN] < at
+  if later then
+    record[SEEN] = at
+  end
+  return later
+end
+
+-- Derives the state from what is there and turns the faces; tells what changed: what others see, what the user sees.
+local function settle(user)
+  local any, active = false, false
+  for _, it in pairs(user.sessions) do
+    if not it[PASSIVE] then
+      any = true
+      active = active or not it[IDLE]
+    end
+  end
+  local it = record_of(user)
+  local mode = it[MODE]
+  local own = OFFLINE
+  if any then
+    own = CHOSEN_STATE[mode] or (active and ONLINE or AWAY)
+  end
+  local public = mode == INVISIBLE and OFFLINE or own
+  local before_state, before_version = it[STATE], it[VERSION]
+  local changed = before_state ~= public
+  if changed then
+    it[STATE], it[VERSION] = public, before_version + 1
+    redis.call(public == OFFLINE and 'SREM' or 'SADD', tag .. ':on', user.name)
+  end
+  if public ~= OFFLINE then
+    it[HEARD] = true
+  end
+  if changed then
+    for _, session in pairs(user.sessions) do
+      if not session[PASSIVE] then
+        for _, room in ipairs(session[ROOMS] or {}) do
+          show(room, user.name, public ~= OFFLINE)
+        end
+      end
+    end
+  end
+  if public == own and not it[DIFFERS] then
+    return changed, changed
+  end
+  if not it[DIFFERS] then
+    it[DIFFERS], it[OWN_STATE], it[OWN_VERSION] = true, before_state, before_version
+  end
+  local own_changed = it[OWN_STATE] ~= own
+  if own_changed then
+    it[OWN_STATE], it[OWN_VERSION] = own, it[OWN_VERSION] + 1
+  end
+  return changed, own_changed
+end
+
+-- Takes a session out; its end is remembered.
+local function take_out(user, id, heard)
+  local session = user.sessions[id]
+  user.ended[id] = { session[CONNECTED], now }
+  user.dirty['e' .. id] = true
+  user.sessions[id] = nil
+  user.count = user.count - 1
+  user.followed = true
+  place(user, id)
+  if not session[PASSIVE] then
+    local record = record_of(user)
+    -- Last seen stands still while the user is hidden.
+    if record[MODE] ~= INVISIBLE then
+      hear(record, heard)
+    end
+    for _, room in ipairs(session[ROOMS] or {}) do
+      exit(user, room)
+    end
+  end
+end
+
+local function end_session(user, id, heard)
+  take_out(user, id, heard)
+  publish(user, settle(user))
+end
+
+-- Whether nothing newer of the kind has been said about the user than what was said so long ago. A word that could not
+-- be told at once must be newer than what came in time.
+local function is_latest(user, kind, since)
+  user.said = user.said or {}
+  local last, at = user.said[kind], now - since
+  local latest = since == 0 or not last or at > last[1] or (at == last[1] and last[2] == me)
+  if latest then
+    user.said[kind] = { at, me }
+    user.dirty.d = true
+  end
+  return latest
+end
+
+local function put_mode(record, at, mode)
+  if mode == INVISIBLE and record[STATE] ~= OFFLINE then
+    -- Becoming hidden counts as a frame heard then.
+    hear(record, at)
+  end
+  record[MODE] = mode
+end
+
+local function choose(record, at, mode)
+  record[CHOSEN] = true
+  record[REVISION] = record[REVISION] + 1
+  put_mode(record, at, mode)
+end
+
+-- Whether a session is of a later connect than a claim of the node that asks, told so long after its connect.
+local function is_later(session, seat, connected, since)
+  if session[NODE] == me then
+    return session[SEAT] > seat
+  end
+  -- Where two are of one moment, the one that was told late does not unseat the other.
+  return session[CONNECTED] > connected or (session[CONNECTED] == connected and since ~= 0)
+end
+
+-- The session, if this connect of the node that asks speaks for it.
+local function claimed(user, id, seat)
+  local session = user.sessions[id]
+  if session and session[NODE] == me and session[SEAT] == seat then
+    return session
+  end
+end
+
+-- Writing ----------------------------------------------------------------------------------------
+
+local LISTS = { w = 'watching', o = 'owners' }
+
+local function save(user)
+  local set, gone = {}, {}
+  for id, it in pairs(user.ended) do
+    if it[2] + KEEP <= now then
+      user.ended[id] = nil
+      gone[#gone + 1] = 'e' .. id
+    end
+  end
+  for field in pairs(user.dirty) do
+    local kind, id, value = string.sub(field, 1, 1), string.sub(field, 2), nil
+    if kind == 's' then
+      value = user.sessions[id]
+    elseif kind == 'e' then
+      value = user.ended[id]
+    elseif kind == 'r' then
+      value = user.record
+    elseif kind == 'd' then
+      value = user.said
+    else
+      value = user[LISTS[kind]]
+      value = value and value[1] and value
+    end
+    if value then
+      set[#set + 1] = field
+      set[#set + 1] = cmsgpack.pack(value)
+    else
+      gone[#gone + 1] = field
+    end
+  end
+  if #set > 0 then
+    redis.call('HSET', user.key, unpack(set))
+  end
+  if #gone > 0 then
+    redis.call('HDEL', user.key, unpack(gone))
+  end
+end
+
+-- Ends a script of this kind.
+local function settle_all()
+  for room in pairs(touched) do
+    tell_room(room)
+  end
+  for _, user in ipairs(order) do
+    if user.followed and user.owners then
+      tell_sessions(user, hearing(user.owners))
+    end
+    save(user)
+  end
+  local names = {}
+  for name in pairs(undue) do
+    names[#names + 1] = name
+  end
+  for from = 1, #names, 1000 do
+    redis.call('ZREM', tag .. ':due', unpack(names, from, math.min(from + 999, #names)))
+  end
+  return finish()
+end

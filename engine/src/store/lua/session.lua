@@ -1,0 +1,97 @@
+-- Something happens to a session. Follows people.lua.
+--
+-- ARGV[9]  what: renew, linger, revive, idle, active, end, join, leave or sign_out
+-- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out
+-- ARGV[13] heard so long ago; for join and leave the room
+-- ARGV[14] for end: connected so long ago; ARGV[15] 1: it was passive
+-- ARGV[14] for how long it lingers
+local what, user, id = ARGV[9], user_of(ARGV[10]), ARGV[11]
+local seat = tonumber(ARGV[12])
+local session = claimed(user, id, seat)
+
+local function heard_since()
+  session[LAST] = math.max(session[LAST], now - tonumber(ARGV[13]))
+end
+
+if what == 'end' then
+  -- What is held of an earlier connect ends with it.
+  local it, since = user.sessions[id], tonumber(ARGV[14])
+  local heard, connected = math.max(now - tonumber(ARGV[13]), 0), math.max(now - since, 0)
+  if it then
+    if not is_later(it, seat, connected, since) then
+      if it[NODE] ~= me then
+        tell(it[NODE], 'replaced', it[SEAT])
+      end
+      end_session(user, id, heard)
+    end
+  elseif not user.ended[id] or user.ended[id][1] <= connected then
+    user.ended[id] = { connected, now }
+    user.dirty['e' .. id] = true
+  end
+  -- It was there, whatever was known of it here.
+  -- But a revoked account's connects are refused, and what they said is of nobody.
+  local revoked = user.record and user.record[REVOKED] and user.said and user.said.k and user.said.k[1] <= connected
+  if ARGV[15] ~= '1' and not revoked then
+    local record = record_of(user)
+    if record[MODE] ~= INVISIBLE and hear(record, heard) and record[STATE] == OFFLINE then
+      -- No change that anybody is told of: it counts from the next look on.
+      spread(user)
+    end
+  end
+elseif what == 'sign_out' then
+  local it = user.sessions[id]
+  if it then
+    local heard = heard_of(it)
+    tell(it[NODE], 'signed_out', it[SEAT])
+    end_session(user, id, heard)
+  end
+elseif not session then
+  if what == 'renew' then
+    held[1] = 'another'
+  end
+elseif what == 'renew' then
+  heard_since()
+  place(user, id)
+elseif what == 'linger' then
+  heard_since()
+  session[UNTIL] = now + tonumber(ARGV[14])
+  -- Its node's signs of life are none of its own any more.
+  session[COVERED] = false
+  user.followed = true
+  place(user, id)
+elseif what == 'revive' then
+  heard_since()
+  session[UNTIL] = 0
+  session[COVERED] = thin
+  user.followed = true
+  place(user, id)
+elseif what == 'idle' or what == 'active' then
+  if session[IDLE] ~= (what == 'idle') then
+    session[IDLE] = what == 'idle'
+    user.dirty['s' .. id] = true
+    user.followed = true
+    publish(user, settle(user))
+  end
+elseif what == 'join' then
+  for _, it in ipairs(session[ROOMS] or {}) do
+    if it == ARGV[13] then
+      return finish()
+    end
+  end
+  session[ROOMS] = session[ROOMS] or {}
+  table.insert(session[ROOMS], ARGV[13])
+  user.dirty['s' .. id] = true
+  if not session[PASSIVE] then
+    enter(user, ARGV[13])
+  end
+elseif what == 'leave' then
+  local rest = without(session[ROOMS] or {}, ARGV[13])
+  if #rest < #(session[ROOMS] or {}) then
+    session[ROOMS] = rest[1] and rest or false
+    user.dirty['s' .. id] = true
+    if not session[PASSIVE] then
+      exit(user, ARGV[13])
+    end
+  end
+end
+return settle_all()

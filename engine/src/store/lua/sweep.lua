@@ -1,0 +1,93 @@
+-- Ends what is due, a slice at a time; whoever sweeps, each is ended once. Follows people.lua.
+--
+-- ARGV[9] how many sessions at most
+
+local UNREACHED = 2500
+local most = tonumber(ARGV[9])
+
+local flat, last = redis.call('HGETALL', tag .. ':nodes'), 0
+for i = 1, #flat, 2 do
+  local row = cmsgpack.unpack(flat[i + 1])
+  nodes[flat[i]] = row
+  last = math.max(last, row[BEATEN])
+end
+
+-- Rooms too large to be told of at once.
+if untold then
+  redis.call('HDEL', tag, 'untold')
+  for _, room in ipairs(redis.call('SMEMBERS', tag .. ':untold')) do
+    redis.call('SREM', tag .. ':untold', room)
+    touched[room] = true
+  end
+end
+
+local may = now >= spared and now - again >= UNREACHED and now - last < UNREACHED
+if not may then
+  -- Those that are spared wait; when all may be looked at again is not worth a second thought.
+  due = 1000
+  return settle_all()
+end
+
+-- What a node covered that has died goes among those that are due, by deadlines of their own.
+local over = {}
+for i = 1, #flat, 2 do
+  local id, row = flat[i], nodes[flat[i]]
+  local renewed_at = row[RENEWED] ~= 0 and row[RENEWED] or row[ASKED]
+  if renewed_at + RENEWED_EVERY + ttl - beat <= now and not row[SWEPT] then
+    local names = redis.call('SPOP', tag .. ':c:' .. id, most)
+    for _, name in ipairs(names) do
+      local user_name, session_id = named(name)
+      local user = user_of(user_name)
+      local session = user.sessions[session_id]
+      if session then
+        user.was[session_id] = 'due'
+        undue[name] = nil
+        redis.call('ZADD', tag .. ':due', deadline_of(session), name)
+      end
+    end
+    if #names == 0 then
+      row[SWEPT] = true
+      changed_nodes[id] = true
+    end
+  end
+  if row[SWEPT] and row[ASKED] + 2 * ttl <= now then
+    -- A run of a node that asks no more and holds nothing any more.
+    nodes[id], changed_nodes[id] = false, nil
+    redis.call('HDEL', tag .. ':nodes', id)
+  end
+end
+
+local names = redis.call('ZRANGE', tag .. ':due', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
+for _, name in ipairs(names) do
+  local user_name, id = named(name)
+  local user = user_of(user_name)
+  local session = user.sessions[id]
+  if not session then
+    undue[name] = true
+  else
+    local row = node_of(session[NODE])
+    local at = deadline_of(session)
+    if row and now < row[SPARED] and session[UNTIL] == 0 then
+      at = math.max(at, row[SPARED])
+    end
+    if at <= now then
+      user.was[id] = 'due'
+      local heard = heard_of(session)
+      tell(session[NODE], 'ended', session[SEAT])
+      end_session(user, id, heard)
+    elseif session[COVERED] and session[UNTIL] == 0 and row and row[RENEWED] + RENEWED_EVERY + ttl - beat > now then
+      -- Its node was only late.
+      undue[name] = true
+      redis.call('SADD', tag .. ':c:' .. session[NODE], name)
+    else
+      redis.call('ZADD', tag .. ':due', at, name)
+    end
+  end
+end
+if #names == most then
+  due = 0
+else
+  local first = redis.call('ZRANGE', tag .. ':due', 0, 0, 'WITHSCORES')[2]
+  due = first and math.max(tonumber(first) - now, 0) or ''
+end
+return settle_all()

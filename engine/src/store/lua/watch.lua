@@ -1,0 +1,28 @@
+-- Who is told of which users, and how these stand. Follows people.lua.
+--
+-- ARGV[9]  what: subscribe, unsubscribe, own, disown or read
+-- ARGV[10..] users
+local what = ARGV[9]
+
+for i = 10, #ARGV do
+  local user = user_of(ARGV[i])
+  if what == 'subscribe' then
+    user.watching = with_me(user.watching)
+    user.dirty.w = true
+  elseif what == 'unsubscribe' then
+    user.watching = without_me(user.watching)
+    user.dirty.w = true
+  elseif what == 'own' then
+    user.owners = with_me(user.owners)
+    user.dirty.o = true
+    tell_sessions(user, { me })
+  elseif what == 'disown' then
+    user.owners = without_me(user.owners)
+    user.dirty.o = true
+  end
+  -- Those never heard of are left out.
+  if user.record and (what == 'subscribe' or what == 'read') then
+    put_report(reports, user)
+  end
+end
+return settle_all()

@@ -1,0 +1,427 @@
+//! What a node asks of Redis, kept in order over all the servers that it takes.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use greendot_protocol::Time;
+use redis::{ConnectionInfo, IntoConnectionInfo};
+use tokio::sync::mpsc;
+
+use super::calls::{Call, Calls};
+use super::composer::Composer;
+use super::keys::Keys;
+use super::link::{Event, Link, Ticket};
+use super::part::Part;
+use super::server::{About, Place, places};
+use super::waiting::{Clock, sleep, spawn, timeout};
+use super::{OpenError, RedisStore};
+use crate::store::{FromStore, Request};
+
+/// Requests that may wait to be sent on; a healthy store lets few wait.
+const QUEUE: usize = 1 << 15;
+
+/// How long it may take until all partitions are open.
+const OPEN: Duration = Duration::from_millis(5_000);
+
+/// How long it may take to learn which server has what.
+const MAP: Duration = Duration::from_millis(2_000);
+
+/// No more often than this is it asked.
+const MAP_EVERY: Duration = Duration::from_millis(250);
+
+/// Tickets of sweeps that nobody waits for.
+const NOBODY: u64 = u64::MAX;
+
+/// What goes to the client: a request and its number.
+pub(super) type Asked = (u64, Request);
+
+/// A request under way.
+#[derive(Debug)]
+struct UnderWay {
+    number: u64,
+    request: Request,
+    parts: Vec<Option<(usize, Part)>>,
+    missing: usize,
+    failed: bool,
+}
+
+/// The client's task.
+pub(super) struct Client {
+    info: ConnectionInfo,
+    keys: Keys,
+    calls: Calls,
+    composer: Composer,
+    clock: Clock,
+    is_cluster: bool,
+    links: Vec<Link>,
+    /// By partition: which link goes to its server.
+    routes: Vec<usize>,
+    under_way: VecDeque<UnderWay>,
+    events: (mpsc::UnboundedSender<Event>, mpsc::UnboundedReceiver<Event>),
+    out: mpsc::UnboundedSender<FromStore>,
+    /// Servers that are needed and out of reach.
+    down: Vec<Place>,
+    /// When the map may be asked for again; none: it need not be.
+    map_at: Option<Time>,
+}
+
+impl Client {
+    pub(super) fn new(
+        keys: Keys,
+        calls: Calls,
+        (is_cluster, map): (bool, Vec<Place>),
+        info: ConnectionInfo,
+        room_limit: usize,
+        fresh: bool,
+        out: mpsc::UnboundedSender<FromStore>,
+    ) -> Result<Self, OpenError> {
+        let mut client = Self {
+            composer: Composer::new(keys.clone(), room_limit),
+            routes: vec![0; keys.count()],
+            info,
+            keys,
+            calls,
+            clock: Clock::start(),
+            is_cluster,
+            links: Vec::new(),
+            under_way: VecDeque::new(),
+            events: mpsc::unbounded_channel(),
+            out,
+            down: Vec::new(),
+            map_at: None,
+        };
+        client.route(&map, fresh)?;
+        Ok(client)
+    }
+
+    /// How many requests may wait.
+    pub(super) fn queue() -> (mpsc::Sender<Asked>, mpsc::Receiver<Asked>) {
+        mpsc::channel(QUEUE)
+    }
+
+    /// Takes another map: links to servers that have other partitions now start anew.
+    fn route(&mut self, map: &[Place], fresh: bool) -> Result<(), OpenError> {
+        let mut links: Vec<Link> = Vec::new();
+        let mut routes = vec![0; map.len()];
+        for place in map {
+            if links.iter().any(|it| it.place == *place) {
+                continue;
+            }
+            let has = |map: &[Place]| -> Vec<usize> {
+                (0..map.len()).filter(|it| map[*it] == *place).collect()
+            };
+            let partitions = has(map);
+            for &it in &partitions {
+                routes[it] = links.len();
+            }
+            let had: Vec<usize> = (0..self.routes.len())
+                .filter(|it| self.links.get(self.routes[*it]).is_some_and(|it| it.place == *place))
+                .collect();
+            let old = self.links.iter().position(|it| it.place == *place);
+            links.push(match old.filter(|_| had == partitions) {
+                Some(old) => self.links[old].clone(),
+                None => {
+                    self.down.push(place.clone());
+                    Link::start(
+                        client_for(&self.info, place)?,
+                        place.clone(),
+                        &self.calls,
+                        partitions,
+                        fresh,
+                        self.events.0.clone(),
+                    )
+                }
+            });
+        }
+        self.down.retain(|it| links.iter().any(|link| link.place == *it));
+        (self.links, self.routes) = (links, routes);
+        Ok(())
+    }
+
+    /// Waits until every partition is open, and works on from there.
+    ///
+    /// # Errors
+    ///
+    /// If that takes too long.
+    pub(super) async fn start(mut self, asked: mpsc::Receiver<Asked>) -> Result<(), OpenError> {
+        let mut left = self.keys.count();
+        let opened = async {
+            while left > 0 {
+                let Some(event) = self.events.1.recv().await else { return };
+                if let Event::Opened(_, rows) = &event {
+                    left = left.saturating_sub(rows.len());
+                }
+                self.take(event);
+            }
+        };
+        timeout(OPEN, opened).await.ok_or(OpenError::Silent)?;
+        spawn(self.run(asked));
+        Ok(())
+    }
+
+    /// Works until nobody asks or listens any more.
+    async fn run(mut self, mut asked: mpsc::Receiver<Asked>) {
+        let mut map: Option<mpsc::Receiver<Vec<Place>>> = None;
+        loop {
+            tokio::select! {
+                biased;
+                Some(event) = self.events.1.recv() => self.take(event),
+                it = asked.recv() => match it {
+                    Some((number, request)) => self.ask(number, request),
+                    None => return,
+                },
+                places = next(&mut map) => {
+                    map = None;
+                    if let Some(places) = places
+                        && let Err(error) = self.route(&places, false)
+                    {
+                        tracing::warn!(%error, "Redis moved, and cannot be followed");
+                    }
+                }
+            }
+            if self.out.is_closed() {
+                return;
+            }
+            let now = self.clock.now();
+            if map.is_none() && self.map_at.is_some_and(|at| at <= now) {
+                self.map_at = None;
+                map = Some(self.look_up());
+            }
+        }
+    }
+
+    /// Asks the servers known which of them has what, beside everything else.
+    fn look_up(&self) -> mpsc::Receiver<Vec<Place>> {
+        let (found, map) = mpsc::channel(1);
+        let mut known: Vec<Place> = self.links.iter().map(|it| it.place.clone()).collect();
+        known.push(None);
+        let (info, keys) = (self.info.clone(), self.keys.clone());
+        spawn(async move {
+            sleep(MAP_EVERY).await;
+            for place in known {
+                let ask = async {
+                    let client = client_for(&info, &place)?;
+                    let mut connection = client.get_multiplexed_async_connection().await?;
+                    places(&mut connection, &keys).await
+                };
+                if let Some(Ok(places)) = timeout(MAP, ask).await {
+                    // Nobody waits if all ends.
+                    let _ = found.send(places).await;
+                    return;
+                }
+            }
+        });
+        map
+    }
+
+    fn ask(&mut self, number: u64, request: Request) {
+        let now = self.clock.now();
+        self.composer.begin(&request);
+        let mut calls = self.calls.of(&request);
+        if matches!(request, Request::Sweep) {
+            calls = self.due(now);
+        }
+        // Without one of its servers the store is out of reach. A beat goes where it can: sessions are
+        // spared there.
+        let is_up = self.down.is_empty();
+        if !is_up && !matches!(request, Request::Beat { .. }) {
+            calls.clear();
+        }
+        let count = calls.len();
+        self.under_way.push_back(UnderWay {
+            number,
+            request,
+            parts: vec![None; count],
+            missing: count,
+            failed: !is_up,
+        });
+        for (place, call) in calls.into_iter().enumerate() {
+            if !self.send((number, place), call) {
+                self.settle((number, place), None);
+            }
+        }
+        self.answer();
+    }
+
+    /// Where anything is due, it is ended.
+    fn due(&mut self, now: Time) -> Vec<Call> {
+        self.composer.take_due(now).into_iter().map(|it| self.calls.sweep(it)).collect()
+    }
+
+    fn send(&self, ticket: Ticket, call: Call) -> bool {
+        self.links[self.routes[call.partition]].ask(ticket, call)
+    }
+
+    fn take(&mut self, event: Event) {
+        let now = self.clock.now();
+        match event {
+            Event::Opened(place, rows) => {
+                self.down.retain(|it| *it != place);
+                for (partition, row) in rows {
+                    match Part::read(&row) {
+                        Ok(part) => self.composer.opened(now, partition, &part),
+                        Err(_) => tracing::error!("Redis answered what no script answers"),
+                    }
+                }
+            }
+            Event::Answered(ticket, partition, row) => match Part::read(&row) {
+                Ok(part) if ticket.0 == NOBODY => self.swept(now, partition, part),
+                Ok(part) => self.settle(ticket, Some((partition, part))),
+                Err(_) => {
+                    tracing::error!("Redis answered what no script answers");
+                    self.settle(ticket, None);
+                }
+            },
+            Event::Failed(ticket) => self.settle(ticket, None),
+            Event::Told(partition, row) => match self.composer.hear(now, partition, &row) {
+                Ok(notices) => {
+                    for (number, notice) in notices {
+                        let _ = self.out.send(FromStore::Notice(number, notice));
+                    }
+                }
+                Err(_) => tracing::error!("Redis published what no script publishes"),
+            },
+            Event::Lost(place) => {
+                let is_needed = self.links.iter().any(|it| it.place == place);
+                if is_needed && !self.down.contains(&place) {
+                    self.down.push(place);
+                }
+                if self.is_cluster {
+                    self.map_at.get_or_insert(now);
+                }
+            }
+        }
+        self.answer();
+    }
+
+    /// More is due where a slice was not enough: it is ended without being asked for.
+    fn swept(&mut self, now: Time, partition: usize, part: Part) {
+        let more = part.due == Some(greendot_protocol::Span::ZERO);
+        self.composer.swept(now, partition, part);
+        if more {
+            self.sweep_on(now, partition);
+        }
+    }
+
+    fn sweep_on(&mut self, now: Time, partition: usize) {
+        self.composer.take_due(now);
+        let call = self.calls.sweep(partition);
+        self.send((NOBODY, partition), call);
+    }
+
+    /// A call is answered, or will not be.
+    fn settle(&mut self, (number, place): Ticket, part: Option<(usize, Part)>) {
+        let at = self.under_way.partition_point(|it| it.number < number);
+        let Some(it) = self.under_way.get_mut(at).filter(|it| it.number == number) else { return };
+        it.missing -= 1;
+        it.failed |= part.is_none();
+        it.parts[place] = part;
+    }
+
+    /// Passes on what is answered, in the order in which it was asked. What failed is not answered:
+    /// the node sees it by what comes after.
+    fn answer(&mut self) {
+        let now = self.clock.now();
+        while let Some(it) = self.under_way.pop_front_if(|it| it.missing == 0) {
+            if it.failed {
+                continue;
+            }
+            let parts: Vec<_> = it.parts.into_iter().flatten().collect();
+            let more: Vec<usize> = match it.request {
+                Request::Sweep => parts
+                    .iter()
+                    .filter(|it| it.1.due == Some(greendot_protocol::Span::ZERO))
+                    .map(|it| it.0)
+                    .collect(),
+                _ => Vec::new(),
+            };
+            let reply = self.composer.compose(now, &it.request, parts);
+            let _ = self.out.send(FromStore::Reply(it.number, Box::new(reply)));
+            for partition in more {
+                self.sweep_on(now, partition);
+            }
+        }
+        for (number, notice) in self.composer.take_untold(now) {
+            let _ = self.out.send(FromStore::Notice(number, notice));
+        }
+    }
+}
+
+async fn next(map: &mut Option<mpsc::Receiver<Vec<Place>>>) -> Option<Vec<Place>> {
+    match map {
+        Some(map) => map.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A client for one server, as the URL has it but for the place.
+pub(super) fn client_for(info: &ConnectionInfo, place: &Place) -> Result<redis::Client, OpenError> {
+    let mut info = info.clone();
+    if let Some((host, port)) = place {
+        let addr = match info.addr() {
+            redis::ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
+                redis::ConnectionAddr::TcpTls {
+                    host: host.clone(),
+                    port: *port,
+                    insecure: *insecure,
+                    tls_params: tls_params.clone(),
+                }
+            }
+            _ => redis::ConnectionAddr::Tcp(host.clone(), *port),
+        };
+        info = info.set_addr(addr);
+    }
+    Ok(redis::Client::open(info)?)
+}
+
+/// What the URL says, with the newer protocol: by it, what is published comes over the connection
+/// that asks.
+pub(super) fn connection_info(url: &str) -> Result<ConnectionInfo, OpenError> {
+    let wrong = |reason: String| OpenError::Url { reason };
+    let info = url.into_connection_info().map_err(|error| wrong(error.to_string()))?;
+    let settings = info.redis_settings().clone().set_protocol(redis::ProtocolVersion::RESP3);
+    Ok(info.set_redis_settings(settings))
+}
+
+/// The first look at a server: whether it can be the store, and which servers have what.
+pub(super) async fn first_look(
+    info: &ConnectionInfo,
+    store: &RedisStore,
+    keys: &Keys,
+) -> Result<(bool, Vec<Place>), OpenError> {
+    let mut connection = dial(info, &None).await?;
+    let about = About::ask(&mut connection).await?;
+    let at = info.addr().to_string();
+    if !about.is_cluster() {
+        about.check(&at)?;
+        super::agreement::agree(&mut connection, store, keys).await?;
+        for partition in 0..keys.count() {
+            super::agreement::look_at_keys(&mut connection, store, keys, partition).await?;
+        }
+        return Ok((false, vec![None; keys.count()]));
+    }
+    let map = places(&mut connection, keys).await?;
+    let settings = super::server::place_of(&mut connection, keys.settings_slot()).await?;
+    let mut connection = dial(info, &settings).await?;
+    super::agreement::agree(&mut connection, store, keys).await?;
+    for (partition, place) in map.iter().enumerate() {
+        let mut connection = dial(info, place).await?;
+        let about = About::ask(&mut connection).await?;
+        about.check(&place.as_ref().map_or(String::new(), |it| format!("{}:{}", it.0, it.1)))?;
+        super::agreement::look_at_keys(&mut connection, store, keys, partition).await?;
+    }
+    Ok((true, map))
+}
+
+async fn dial(
+    info: &ConnectionInfo,
+    place: &Place,
+) -> Result<redis::aio::MultiplexedConnection, OpenError> {
+    let client = client_for(info, place)?;
+    let at = client.get_connection_info().addr().to_string();
+    match timeout(MAP, client.get_multiplexed_async_connection()).await {
+        Some(Ok(connection)) => Ok(connection),
+        Some(Err(error)) => Err(OpenError::Connect { at, error }),
+        None => Err(OpenError::Silent),
+    }
+}

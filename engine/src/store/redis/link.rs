@@ -1,0 +1,272 @@
+//! One server: its connection, and what goes over it.
+//!
+//! Scripts go in batches, one batch at a time, in the order in which they were asked for. What the
+//! server publishes comes over the same connection, so that a notice and an answer of one partition
+//! keep their order. While the connection is down whatever is asked fails at once: nothing waits
+//! for a server that does not answer.
+
+use std::time::Duration;
+
+use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::{AsyncConnectionConfig, PushInfo, PushKind, RedisResult, Value};
+use tokio::sync::mpsc;
+
+use super::OpenError;
+use super::calls::{Call, Calls};
+use super::server::{About, Place};
+use super::waiting::{sleep, spawn, timeout};
+
+/// How long a server may take for a batch.
+const ANSWER: Duration = Duration::from_millis(2_500);
+
+/// How long a connection may take.
+const DIAL: Duration = Duration::from_millis(2_000);
+
+/// The shortest and the longest wait before a lost connection is tried again.
+const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(1_000));
+
+/// Scripts in a batch.
+const BATCH: usize = 256;
+
+/// Scripts that may wait for a server. A healthy one lets few wait.
+const QUEUE: usize = 1 << 15;
+
+/// Names a call among those under way.
+pub(super) type Ticket = (u64, usize);
+
+/// What a link tells.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The link is up: what its partitions answered when they were opened.
+    Opened(Place, Vec<(usize, Vec<u8>)>),
+    /// A call was answered, by this partition.
+    Answered(Ticket, usize, Vec<u8>),
+    /// A call was not carried out, or nobody knows.
+    Failed(Ticket),
+    /// Notices to this node, from a partition.
+    Told(usize, Vec<u8>),
+    /// A server is gone, or has not the partitions that it was taken to have.
+    Lost(Place),
+}
+
+/// A server that can be asked.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    pub(super) place: Place,
+    queue: mpsc::Sender<(Ticket, Call)>,
+}
+
+impl Link {
+    /// A link to a server that has these partitions.
+    pub(super) fn start(
+        client: redis::Client,
+        place: Place,
+        calls: &Calls,
+        partitions: Vec<usize>,
+        fresh: bool,
+        events: mpsc::UnboundedSender<Event>,
+    ) -> Self {
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        let opening = Opening {
+            partitions: partitions.iter().map(|&it| (it, calls.channel(it))).collect(),
+            scripts: calls.scripts().texts().to_vec(),
+            opens: partitions.iter().map(|&it| calls.open(it, fresh)).collect(),
+            opens_anew: partitions.iter().map(|&it| calls.open(it, false)).collect(),
+        };
+        let line = Line { client, place: place.clone(), opening, events };
+        spawn(line.run(waiting));
+        Self { place, queue }
+    }
+
+    /// Asks; false if that cannot be done now.
+    pub(super) fn ask(&self, ticket: Ticket, call: Call) -> bool {
+        self.queue.try_send((ticket, call)).is_ok()
+    }
+}
+
+/// What is said first on a connection.
+struct Opening {
+    partitions: Vec<(usize, String)>,
+    scripts: Vec<String>,
+    /// All but the run of the server.
+    opens: Vec<Call>,
+    /// The same from the second time on.
+    opens_anew: Vec<Call>,
+}
+
+struct Line {
+    client: redis::Client,
+    place: Place,
+    opening: Opening,
+    events: mpsc::UnboundedSender<Event>,
+}
+
+impl Line {
+    /// Ends with the last [`Link`] to it.
+    async fn run(mut self, mut waiting: mpsc::Receiver<(Ticket, Call)>) {
+        let mut pause = RETRY.0;
+        loop {
+            let failed = match timeout(DIAL, self.connect()).await.unwrap_or(Err(OpenError::Silent))
+            {
+                Ok(connection) => {
+                    pause = RETRY.0;
+                    self.opening.opens.clone_from(&self.opening.opens_anew);
+                    match self.serve(connection, &mut waiting).await {
+                        Some(failed) => failed,
+                        None => return,
+                    }
+                }
+                Err(failed) => failed,
+            };
+            tracing::warn!(server = ?self.place, error = %failed, "Redis is out of reach");
+            if self.events.send(Event::Lost(self.place.clone())).is_err() {
+                return;
+            }
+            // Nothing waits for a server that does not answer.
+            let until = sleep(pause);
+            tokio::pin!(until);
+            loop {
+                tokio::select! {
+                    () = &mut until => break,
+                    asked = waiting.recv() => match asked {
+                        Some((ticket, _)) => self.fail(ticket),
+                        None => return,
+                    }
+                }
+            }
+            pause = (pause * 2).min(RETRY.1);
+        }
+    }
+
+    fn fail(&self, ticket: Ticket) {
+        // Nobody is left to hear it when all ends.
+        let _ = self.events.send(Event::Failed(ticket));
+    }
+
+    async fn connect(&self) -> Result<MultiplexedConnection, OpenError> {
+        let (events, partitions) = (self.events.downgrade(), self.opening.partitions.clone());
+        let pushed = move |push: PushInfo| {
+            if push.kind == PushKind::SMessage
+                && let [Value::BulkString(channel), Value::BulkString(row)] = &push.data[..]
+                && let Some((partition, _)) =
+                    partitions.iter().find(|it| it.1.as_bytes() == &channel[..])
+                && let Some(events) = events.upgrade()
+            {
+                let _ = events.send(Event::Told(*partition, row.clone()));
+            }
+            Ok::<(), redis::aio::SendError>(())
+        };
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(DIAL))
+            .set_response_timeout(Some(ANSWER))
+            .set_push_sender(pushed);
+        let mut connection =
+            self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        let about = About::ask(&mut connection).await?;
+        let place = self.place.as_ref().map_or("the server", |it| &it.0);
+        about.check(place)?;
+        let mut pipeline = redis::pipe();
+        for (_, channel) in &self.opening.partitions {
+            pipeline.cmd("SSUBSCRIBE").arg(channel);
+        }
+        for it in &self.opening.opens {
+            let mut command = it.command.clone();
+            command.arg(about.run());
+            pipeline.add_command(command);
+        }
+        for it in &self.opening.scripts {
+            pipeline.cmd("SCRIPT").arg("LOAD").arg(it);
+        }
+        let count = self.opening.partitions.len();
+        let all = 2 * count + self.opening.scripts.len();
+        let answers = connection.req_packed_commands(&pipeline, 0, all).await?;
+        let mut opened = Vec::new();
+        for (answer, (partition, _)) in
+            answers.into_iter().skip(count).zip(&self.opening.partitions)
+        {
+            match answer.extract_error()? {
+                Value::BulkString(row) => opened.push((*partition, row)),
+                other => return Err(OpenError::Answer(format!("{other:?}"))),
+            }
+        }
+        let _ = self.events.send(Event::Opened(self.place.clone(), opened));
+        Ok(connection)
+    }
+
+    /// Works until the connection is lost, which it returns, or nobody asks any more.
+    async fn serve(
+        &self,
+        mut connection: MultiplexedConnection,
+        waiting: &mut mpsc::Receiver<(Ticket, Call)>,
+    ) -> Option<OpenError> {
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            if waiting.recv_many(&mut batch, BATCH).await == 0 {
+                return None;
+            }
+            let mut pipeline = redis::pipe();
+            for (_, call) in &batch {
+                pipeline.add_command(call.command.clone());
+            }
+            let mut answered = connection.req_packed_commands(&pipeline, 0, batch.len()).await;
+            if answered.as_ref().is_ok_and(|it| all_unknown(it)) {
+                answered = self.ask_anew(&mut connection, &pipeline, batch.len()).await;
+            }
+            let failed = match answered {
+                Ok(answers) => self.pass_on(&mut batch, answers),
+                Err(error) => Some(OpenError::Redis(error)),
+            };
+            // Those that were not answered; of those after the first no one knows.
+            for (ticket, _) in batch.drain(..) {
+                self.fail(ticket);
+            }
+            if failed.is_some() {
+                return failed;
+            }
+        }
+    }
+
+    /// The scripts were flushed: loads them again, and asks once more.
+    async fn ask_anew(
+        &self,
+        connection: &mut MultiplexedConnection,
+        pipeline: &redis::Pipeline,
+        count: usize,
+    ) -> RedisResult<Vec<Value>> {
+        let mut loading = redis::pipe();
+        for it in &self.opening.scripts {
+            loading.cmd("SCRIPT").arg("LOAD").arg(it);
+        }
+        connection.req_packed_commands(&loading, 0, self.opening.scripts.len()).await?;
+        connection.req_packed_commands(pipeline, 0, count).await
+    }
+
+    /// Passes answers on, up to the first error if there is one.
+    fn pass_on(&self, batch: &mut Vec<(Ticket, Call)>, answers: Vec<Value>) -> Option<OpenError> {
+        let mut done = 0;
+        let mut failed = None;
+        for (answer, (ticket, call)) in answers.into_iter().zip(batch.iter()) {
+            match answer {
+                Value::BulkString(row) => {
+                    let _ = self.events.send(Event::Answered(*ticket, call.partition, row));
+                }
+                Value::ServerError(error) => {
+                    failed = Some(OpenError::Redis(error.into()));
+                    break;
+                }
+                other => {
+                    failed = Some(OpenError::Answer(format!("{other:?}")));
+                    break;
+                }
+            }
+            done += 1;
+        }
+        batch.drain(..done);
+        failed
+    }
+}
+
+/// Whether the server has forgotten the scripts, and so has run none.
+fn all_unknown(answers: &[Value]) -> bool {
+    answers.iter().all(|it| matches!(it, Value::ServerError(error) if error.code() == "NOSCRIPT"))
+}

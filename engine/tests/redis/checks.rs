@@ -1,0 +1,86 @@
+//! What is refused at the start, and how it is said.
+
+use greendot_engine::server::{OpenError, RedisStore};
+
+use crate::common::builder;
+use crate::rig::{Redis, free_port, share};
+
+async fn refused(store: RedisStore) -> String {
+    let error: OpenError = builder().redis(store).open().await.expect_err("it is refused");
+    error.to_string()
+}
+
+#[tokio::test]
+async fn a_url_that_is_none_is_named() {
+    let error = refused(RedisStore::new("localhost 6379")).await;
+    assert!(error.contains("redis://user:password@host:6379"), "{error}");
+}
+
+#[tokio::test]
+async fn nobody_there_is_said_with_the_place() {
+    let place = format!("127.0.0.1:{}", free_port());
+    let error = refused(RedisStore::new(format!("redis://{place}"))).await;
+    assert!(error.contains(&place) && error.contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_said_and_not_shown() {
+    let redis = Redis::start(&["--requirepass", "right"]);
+    let place = format!("127.0.0.1:{}", redis.port);
+    for url in [format!("redis://{place}"), format!("redis://:wrong@{place}")] {
+        let error = refused(RedisStore::new(url)).await;
+        let says = error.contains("NOAUTH") || error.contains("assword");
+        assert!(error.contains(&place) && says && !error.contains("wrong"), "{error}");
+    }
+    share(RedisStore::new(format!("redis://:right@{place}"))).await;
+}
+
+#[tokio::test]
+async fn a_redis_that_evicts_is_refused() {
+    let redis = Redis::start(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
+    let error = refused(RedisStore::new(redis.url())).await;
+    assert!(error.contains("allkeys-lru") && error.contains("noeviction"), "{error}");
+}
+
+#[tokio::test]
+async fn a_replica_is_refused() {
+    let master = Redis::start(&[]);
+    let redis = Redis::start(&["--replicaof", &format!("127.0.0.1 {}", master.port)]);
+    let error = refused(RedisStore::new(redis.url())).await;
+    assert!(error.contains("replica of 127.0.0.1"), "{error}");
+}
+
+#[tokio::test]
+async fn keys_of_another_product_are_left_alone() {
+    let redis = Redis::start(&[]);
+    let mut connection = redis.connection();
+    redis::cmd("SET").arg("{chat}:settings").arg("theirs").exec(&mut connection).unwrap();
+    let error = refused(RedisStore::new(redis.url()).prefix("chat")).await;
+    assert!(error.contains("{chat}:settings") && error.contains("--redis-prefix"), "{error}");
+    let theirs: String = redis::cmd("GET").arg("{chat}:settings").query(&mut connection).unwrap();
+    assert_eq!(theirs, "theirs");
+    redis::cmd("HSET").arg("{talk}:settings").arg("a").arg("b").exec(&mut connection).unwrap();
+    let error = refused(RedisStore::new(redis.url()).prefix("talk")).await;
+    assert!(error.contains("{talk}:settings"), "{error}");
+}
+
+#[tokio::test]
+async fn two_clusters_do_not_share_a_prefix() {
+    let redis = Redis::start(&[]);
+    let store = RedisStore::new(redis.url());
+    let _one = share(store.clone().cluster("staging")).await;
+    let error = refused(store.clone().cluster("production")).await;
+    for word in ["staging", "production", "--redis-prefix"] {
+        assert!(error.contains(word), "{error}");
+    }
+    share(store.cluster("production").prefix("other")).await;
+}
+
+#[tokio::test]
+async fn all_nodes_must_count_the_same_partitions() {
+    let redis = Redis::start(&[]);
+    let store = RedisStore::new(redis.url());
+    let _one = share(store.clone()).await;
+    let error = refused(store.partitions(4)).await;
+    assert!(error.contains("8 partitions") && error.contains("not 4"), "{error}");
+}

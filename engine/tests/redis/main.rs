@@ -1,0 +1,10 @@
+//! Servers that share their users through a real Redis: `redis-server` on loopback, started here.
+
+mod checks;
+
+#[path = "../server/common.rs"]
+#[allow(dead_code, reason = "the same rig as that of the server alone, which uses more of it")]
+mod common;
+mod faults;
+mod rig;
+mod together;

@@ -1,0 +1,63 @@
+//! What renewals cost Redis, beside one script for each heartbeat on the same server.
+
+mod figures;
+mod server;
+mod sessions;
+mod textbook;
+
+use std::io;
+use std::time::Duration;
+
+use self::figures::Figures;
+use self::server::Redis;
+use crate::report::{Budget, Report, Row};
+
+/// Nodes that share the sessions.
+const NODES: usize = 3;
+
+/// Measures.
+///
+/// # Errors
+///
+/// If Redis cannot be started, or does not do what it is asked.
+pub async fn renewals(report: &mut Report, sessions: usize, lasts: Duration) -> io::Result<()> {
+    let redis = Redis::start()?;
+    let empty = redis.memory().await?;
+    let nodes = sessions::Nodes::start(&redis.url(), NODES, sessions).await?;
+    let full = redis.memory().await?;
+    let before = Figures::read(&redis).await?;
+    let beats = nodes.live(lasts).await;
+    let ours = Figures::read(&redis).await?.since(&before);
+    drop(nodes);
+    redis.flush().await?;
+    let textbook = textbook::run(&redis, sessions, beats, lasts).await?;
+    let seconds = lasts.as_secs_f64();
+    let rows = [
+        ("commands_ratio", "commands a second", 1.0 / 50.0, ours.commands, textbook.commands),
+        ("cpu_ratio", "Redis CPU, ms a second", 1.0 / 10.0, ours.cpu * 1e3, textbook.cpu * 1e3),
+        ("bytes_ratio", "bytes in and out a second", f64::INFINITY, ours.bytes, textbook.bytes),
+    ];
+    for (key, what, budget, ours, baseline) in rows {
+        report.add(Row {
+            key,
+            what: format!("{what}, {sessions} sessions on {NODES} nodes"),
+            ours: format!("{:.1}", ours / seconds),
+            baseline: format!("{:.1}", baseline / seconds),
+            figure: ours / baseline,
+            budget: if budget.is_finite() { Budget::AtMost(budget) } else { Budget::None },
+        });
+    }
+    report.add(Row {
+        key: "bytes_a_session",
+        what: "Redis memory of a user with one session".into(),
+        ours: format!("{:.0} B", (full - empty) / sessions as f64),
+        baseline: String::new(),
+        figure: (full - empty) / sessions as f64,
+        budget: Budget::None,
+    });
+    Ok(())
+}
+
+fn broken(error: impl std::fmt::Display) -> io::Error {
+    io::Error::other(format!("Redis: {error}"))
+}
