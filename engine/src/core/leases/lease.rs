@@ -133,10 +133,8 @@ impl Lease {
             return plan.until.time();
         }
         let expires = self.heard() + periods.ttl;
-        expires
-            .min(self.ping_at(periods))
-            .min(self.idle_at(plan, periods))
-            .min(self.silent_at(periods))
+        let idles = self.idle_at(plan, periods);
+        expires.min(self.ping_at(periods)).min(idles).min(self.silent_at(periods))
     }
 
     pub(super) fn due(&self, now: Time, plan: &Plan, periods: &Periods) -> Option<Due> {

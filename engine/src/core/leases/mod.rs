@@ -338,9 +338,9 @@ impl Leases {
         let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else {
             return Touch::Nobody;
         };
+        row.set(over, false);
         let silence = row.is(SILENT).then(|| now.since(row.heard()));
         row.hear(now);
-        row.set(over, false);
         if !row.is(SILENT) && !row.is(LINGERS) {
             return Touch::Alive;
         }
@@ -436,8 +436,8 @@ impl Leases {
 
     /// Whether the person has not touched the device for long enough, and nobody has noticed yet.
     pub(crate) fn has_idled(&self, now: Time, conn: ConnId) -> bool {
-        let plan = self.plans.get(conn.slot() as usize);
-        self.row(conn).zip(plan).is_some_and(|(it, plan)| it.has_idled(now, plan, &self.periods))
+        let plan = || &self.plans[conn.slot() as usize];
+        self.row(conn).is_some_and(|it| it.has_idled(now, plan(), &self.periods))
     }
 
     /// Makes sure that the lease comes up in time. Called whenever something may be due sooner than before.
