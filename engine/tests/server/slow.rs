@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use greendot_engine::protocol::limits::{NOTE_BYTES, WATCHES};
+use greendot_engine::protocol::limits::NOTE_BYTES;
 use greendot_engine::protocol::{Beat, ClientFrame, CloseCode, State, WatchItem, binary};
 use tokio_tungstenite::MaybeTlsStream;
 
@@ -11,25 +11,33 @@ use crate::common::{Heard, Row, Server, builder, quick, until};
 #[tokio::test]
 async fn a_reader_that_takes_nothing_holds_up_nobody_and_gets_the_newest() {
     const CHANGES: usize = 150;
+    const USERS: usize = 400;
     let server = Server::start(builder()).await;
     let mut stalled = server.connect("stalled", "1").await;
     let mut ana = server.connect("ana", "1").await;
-    let _bo = server.connect("bo", "1").await;
-    assert_eq!(ana.watch(&["bo"]).await, [Row::of(1, State::Online)]);
-    // Under a thousand numbers, with a long note: one change is some 260 KB for the stalled, and
-    // all of them were far more than the kernel holds.
-    assert_eq!(stalled.watch(&["bo"; WATCHES]).await.len(), WATCHES);
+    let names: Vec<String> = (0..USERS).map(|it| format!("bo{it}")).collect();
+    let mut there = Vec::new();
+    for name in &names {
+        there.push(server.connect(name, "1").await);
+    }
+    let users: Vec<&str> = names.iter().map(String::as_str).collect();
+    assert_eq!(ana.watch(&users[..1]).await, [Row::of(1, State::Online)]);
+    assert_eq!(stalled.watch(&users).await.len(), USERS);
+    // With long notes, one change of all is some 100 KB for the stalled, and all of them were more than the kernel holds.
     for change in 0..CHANGES {
         let note = format!("{change:0NOTE_BYTES$}");
-        server.presence.set_note("bo", &note).unwrap();
+        for user in users.iter().rev() {
+            server.presence.set_note(user, &note).unwrap();
+        }
         assert_eq!(ana.hear_event().await.note, note);
     }
     let mut heard = 0;
     let mut newest = 0;
     while newest != CHANGES - 1 {
         let Heard::Events(rows) = stalled.hear().await else { panic!("no events") };
+        let Some(first) = rows.iter().find(|it| it.number == 1) else { continue };
         heard += 1;
-        newest = rows[0].note.parse().unwrap();
+        newest = first.note.parse().unwrap();
     }
     assert!(heard < CHANGES / 2, "{heard} of {CHANGES} changes were sent to one who did not read");
 }
