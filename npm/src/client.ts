@@ -34,7 +34,7 @@ export class Client implements Presence {
   readonly #load: (() => Promise<EngineClass>) | undefined;
   readonly #rows = new Rows();
   readonly #parts = new Parts(this.#rows);
-  readonly #rooms = new LaterRooms(this.#rows, error => this.#notLoaded(error, "rooms"));
+  readonly #rooms: LaterRooms;
   readonly #link = new LinkStatus();
   readonly #modes = new Listeners<Mode>();
   readonly #errors = new Listeners<GreendotError>();
@@ -66,6 +66,7 @@ export class Client implements Presence {
   constructor(settings: Settings, load: Load | undefined, wasm: WasmSource | undefined) {
     this.#settings = settings;
     this.#load = load && (() => load(wasm));
+    this.#rooms = new LaterRooms(this.#rows, load && (error => this.#notLoaded(error, "rooms")));
   }
 
   watch(users: string | readonly string[], listener: (changes: readonly View[]) => void): Stop {
@@ -259,7 +260,7 @@ export class Client implements Presence {
    */
   #linkTold(link: Omit<Link, "stale">): void {
     const { session } = this.#settings;
-    if (link.why !== "replaced" || session !== undefined || !this.#session || this.#renewed) {
+    if (link.why !== "replaced" || session || !this.#session || this.#renewed) {
       this.#linkIs(link);
       return;
     }

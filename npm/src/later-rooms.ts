@@ -14,12 +14,13 @@ export class LaterRooms {
   /** Those that know more than their names, once the code is there. */
   real: Rooms | undefined;
   readonly #rows: Rows;
-  readonly #failed: (error: unknown) => void;
+  readonly #failed: ((error: unknown) => void) | undefined;
   readonly #byId = new Map<string, Room>();
   readonly #waiting = new Set<() => void>();
   #loading = false;
 
-  constructor(rows: Rows, failed: (error: unknown) => void) {
+  /** Without `failed` it is a server's client, whose rooms stay unknown: nothing is loaded. */
+  constructor(rows: Rows, failed: ((error: unknown) => void) | undefined) {
     this.#rows = rows;
     this.#failed = failed;
   }
@@ -33,7 +34,7 @@ export class LaterRooms {
   }
 
   #load(): void {
-    if (this.real || this.#loading) return;
+    if (this.real || this.#loading || !this.#failed) return;
     if (loaded) {
       this.#begin(loaded);
       return;
