@@ -10,7 +10,7 @@ for (const name of readdirSync("dist")) if (name !== "wasm") rmSync(`dist/${name
 
 const ENTRIES = ["index", "index.node", "slim", "react", "vue", "svelte", "runes", "element", "testing", "devtools", "hot"];
 /** What an entry loads when it comes to that. */
-const LATER = ["debug", "own", "poll"];
+const LATER = ["debug", "own", "poll", "rooms"];
 
 const common = {
   outdir: "dist",
@@ -26,12 +26,28 @@ const common = {
 };
 const sources = names => names.map(name => ({ in: `src/${name}.ts`, out: name }));
 
+/**
+ * Names of properties that only the package's own code sees, and that nothing else has: no app's bundler dares to shorten them. They
+ * get the same short name in every file that calls by it.
+ */
+const INSIDE = [
+  "attach", "beacon", "byNumber", "changed", "detach", "dirty", "empty", "engine", "idleAfterSecs", "input", "isWatched", "leave",
+  "needToken", "nodes", "numbered", "ofStale", "onChange", "onlyStale", "page", "pending", "real", "seenAgoMs", "setStale",
+  "staleChanged", "tell", "timer", "tokenFailed", "unsubscribe",
+];
+const CORE = ["index", "index.node", "slim", "testing", "rooms"];
+const short = {
+  mangleProps: new RegExp(`^(?:${INSIDE.join("|")})$`),
+  mangleCache: Object.fromEntries(INSIDE.map((name, at) => [name, (at + 10).toString(36)])),
+};
+const whole = [...ENTRIES, "protocol", ...LATER].filter(it => it !== "react" && !CORE.includes(it));
+
 await Promise.all([
-  build({ ...common, entryPoints: sources(ENTRIES.filter(it => it !== "react")), define: { DEV: "false" } }),
-  build({ ...common, entryPoints: sources(["protocol", ...LATER]), define: { DEV: "false" } }),
+  build({ ...common, ...short, entryPoints: sources(CORE), define: { DEV: "false" } }),
+  build({ ...common, entryPoints: sources(whole), define: { DEV: "false" } }),
   // Hooks run in the browser: a server component may import the provider, and render it.
   build({ ...common, entryPoints: sources(["react"]), banner: { js: '"use client";' } }),
   // For the condition `development`, with warnings of misuse.
-  build({ ...common, entryPoints: [{ in: "src/index.ts", out: "index.dev" }], define: { DEV: "true" } }),
+  build({ ...common, ...short, entryPoints: [{ in: "src/index.ts", out: "index.dev" }], define: { DEV: "true" } }),
 ]);
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "tsconfig.build.json"], { stdio: "inherit" });

@@ -1,6 +1,7 @@
 import { errorNameOf, LINKS, MODES, whyOf } from "./codes.js";
 import type { Engine, EngineClass, Host, PageEvent } from "./engine.js";
 import { GreendotError, isNotAllowed, wrapped } from "./errors.js";
+import { LaterRooms } from "./later-rooms.js";
 import { LinkStatus } from "./link.js";
 import { Listeners } from "./listeners.js";
 import { INSIDE, type Inside } from "./inside.js";
@@ -12,7 +13,6 @@ import { bindPage, pageNow } from "./page.js";
 import * as PAGE from "./page-events.js";
 import { Parts } from "./parts.js";
 import { randomWords } from "./random.js";
-import { Rooms } from "./rooms.js";
 import { Rows } from "./rows.js";
 import { claimSession, releaseSession, renewSession } from "./session.js";
 import { NO_SESSIONS } from "./sources.js";
@@ -34,7 +34,7 @@ export class Client implements Presence {
   readonly #load: (() => Promise<EngineClass>) | undefined;
   readonly #rows = new Rows();
   readonly #parts = new Parts(this.#rows);
-  readonly #rooms = new Rooms();
+  readonly #rooms: LaterRooms;
   readonly #link = new LinkStatus();
   readonly #modes = new Listeners<Mode>();
   readonly #errors = new Listeners<GreendotError>();
@@ -66,6 +66,7 @@ export class Client implements Presence {
   constructor(settings: Settings, load: Load | undefined, wasm: WasmSource | undefined) {
     this.#settings = settings;
     this.#load = load && (() => load(wasm));
+    this.#rooms = new LaterRooms(this.#rows, load && (error => this.#notLoaded(error, "rooms")));
   }
 
   watch(users: string | readonly string[], listener: (changes: readonly View[]) => void): Stop {
@@ -83,7 +84,7 @@ export class Client implements Presence {
 
   room(id: string): Room {
     if (typeof id !== "string") {
-      throw new GreendotError("bad_call", "it cannot be meant", "the call of room", "Give the room's id: room(id).");
+      throw badCall("room", "Give the room's id: room(id).");
     }
     return this.#rooms.get(id);
   }
@@ -144,10 +145,10 @@ export class Client implements Presence {
   }
 
   connect(): void {
-    if (this.#load === undefined) return;
+    if (!this.#load) return;
     this.#refusalTold = false;
     if (!open.has(this)) this.#open();
-    if (this.#engine !== undefined) this.#engine.connect();
+    if (this.#engine) this.#engine.connect();
     else if (!this.#loading) void this.#start(this.#load);
   }
 
@@ -166,17 +167,22 @@ export class Client implements Presence {
 
   /** Does something with what few pages use, which is loaded then. */
   #withOwn(deed: (own: Own) => void): void {
-    if (this.#load === undefined) return;
+    if (!this.#load) return;
     this.#ownLoaded ??= import("./own.js").then(({ Own }) => {
       const own = new Own(sessions => this.#sessionsAre(sessions));
       this.#taps.add(own.tap);
-      if (this.#socket !== undefined) own.tap(this.#socket);
+      if (this.#socket) own.tap(this.#socket);
       return own;
     });
     this.#ownLoaded.then(deed, error => {
       this.#ownLoaded = undefined;
-      this.#fail(wrapped(error, "load_failed", "own sessions are not known", "the file own.js", "Ask again."));
+      this.#notLoaded(error, "own");
     });
+  }
+
+  /** What few pages use did not load. */
+  #notLoaded(error: unknown, file: string): void {
+    this.#fail(wrapped(error, "load_failed", "a part did not load", `the file ${file}.js`, "Ask again."));
   }
 
   #sessionsAre(sessions: readonly OwnSession[]): void {
@@ -188,7 +194,7 @@ export class Client implements Presence {
     open.add(this);
     const session = claimSession(this.#settings.session, this.#session);
     // Another client of this page has the id now, and a wasm client keeps the one it was made with.
-    if (session !== this.#session && this.#engine !== undefined) this.#detach();
+    if (session !== this.#session && this.#engine) this.#detach();
     this.#session = session;
     this.#unbind = bindPage({ page: event => this.#page(event), input: elsewhere => this.#engine?.input(elsewhere) });
     // What may have happened to the page while nobody listened.
@@ -198,8 +204,8 @@ export class Client implements Presence {
   #shut(how: (engine: Engine) => void): void {
     if (!open.delete(this)) return;
     this.#unbind();
-    if (this.#session !== undefined) releaseSession(this.#session);
-    if (this.#engine !== undefined) how(this.#engine);
+    if (this.#session) releaseSession(this.#session);
+    if (this.#engine) how(this.#engine);
     this.#sessions = NO_SESSIONS;
     this.#linkIs({ state: "closed" });
   }
@@ -228,9 +234,9 @@ export class Client implements Presence {
     // All that goes into the hello comes before the dial: who is invisible is so from the first frame on.
     if (this.#modeChosen) engine.setMode(MODES.indexOf(this.#mode));
     if (this.#note !== undefined) engine.setNote(this.#note);
-    if (device !== undefined) engine.device(device);
+    if (device) engine.device(device);
     this.#parts.attach(engine);
-    this.#rooms.attach(engine);
+    this.#rooms.real?.attach();
     for (const event of pageNow()) engine.page(event);
     engine.connect();
   }
@@ -238,7 +244,7 @@ export class Client implements Presence {
   #detach(): void {
     this.#engine = undefined;
     this.#rows.detach();
-    this.#rooms.detach();
+    this.#rooms.real?.detach();
   }
 
   #page(event: PageEvent): void {
@@ -254,7 +260,7 @@ export class Client implements Presence {
    */
   #linkTold(link: Omit<Link, "stale">): void {
     const { session } = this.#settings;
-    if (link.why !== "replaced" || session !== undefined || this.#session === undefined || this.#renewed) {
+    if (link.why !== "replaced" || session || !this.#session || this.#renewed) {
       this.#linkIs(link);
       return;
     }
@@ -275,16 +281,11 @@ export class Client implements Presence {
     this.#followLink();
   }
 
-  #staleIs(is: boolean): void {
-    this.#link.setStale(is);
-    this.#followLink();
-  }
-
   /** Views are stale when the link is. */
   #followLink(): void {
     if (!this.#rows.setStale(this.#link.now.stale)) return;
     this.#parts.staleChanged();
-    this.#rooms.setStale(this.#link.now.stale);
+    this.#rooms.real?.staleChanged();
   }
 
   #modeIs(mode: Mode): void {
@@ -297,7 +298,7 @@ export class Client implements Presence {
   #dial(url: string, protocol: string): WebSocket {
     const PollSocket = this.#blocked < BLOCKED ? undefined : this.#polls;
     this.#polled = PollSocket !== undefined;
-    if (PollSocket !== undefined) {
+    if (PollSocket) {
       this.#socket = undefined;
       const usable = (polls: boolean): void => void (this.#blocked = polls ? BLOCKED : 0);
       return new PollSocket(url, () => new WebSocket(url, protocol), usable) as unknown as WebSocket;
@@ -329,8 +330,9 @@ export class Client implements Presence {
   #refused(code: number, about: number, text: string): void {
     queueMicrotask(() => {
       const name = errorNameOf(code);
-      const row = ABOUT_ROWS.includes(name) ? this.#rows.byNumber(about) : undefined;
-      const culprit = row === undefined ? "what the app asked for" : `the user "${row.user}"`;
+      // What these are about is a row.
+      const row = name === "bad_user" || name === "too_many_watches" ? this.#rows.byNumber(about) : undefined;
+      const culprit = row ? `the user "${row.user}"` : "what the app asked for";
       this.#fail(new GreendotError(name, text, culprit, "All else goes on."));
     });
   }
@@ -351,9 +353,12 @@ export class Client implements Presence {
       url: node => nodes[node] ?? "",
       socket: (url, protocol) => this.#dial(url, protocol),
       changed: (part, row) => this.#parts.changed(part, row),
-      room: room => this.#rooms.changed(room),
+      room: room => this.#rooms.real?.changed(room),
       link: (state, code, retryMs) => this.#linkTold(linkOf(state, code, retryMs)),
-      stale: is => this.#staleIs(is),
+      stale: is => {
+        this.#link.setStale(is);
+        this.#followLink();
+      },
       mode: mode => this.#modeIs(MODES[mode] ?? "auto"),
       error: (code, about, text) => this.#refused(code, about, text),
       beacon: (node, ticket) => sendClosing(nodes[node] ?? "", ticket),
@@ -370,12 +375,12 @@ function sendClosing(node: string, ticket: string): void {
 function namesOf(users: unknown, listener: unknown, call: string): readonly string[] {
   const list: unknown = typeof users === "string" ? [users] : users;
   if (Array.isArray(list) && list.every(user => typeof user === "string") && typeof listener === "function") return list;
-  const next = `Give names and a function: ${call}(names, changes => …).`;
-  throw new GreendotError("bad_call", "it cannot be meant", `the call of ${call}`, next);
+  throw badCall(call, `Give names and a function: ${call}(names, changes => …).`);
 }
 
-/** Errors whose number is a row's. */
-const ABOUT_ROWS: readonly string[] = ["bad_user", "too_many_watches"];
+function badCall(call: string, next: string): GreendotError {
+  return new GreendotError("bad_call", "it cannot be meant", `the call of ${call}`, next);
+}
 
 function linkOf(state: number, code: number, retryMs: number): Omit<Link, "stale"> {
   const name = LINKS[state] ?? "closed";

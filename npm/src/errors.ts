@@ -15,11 +15,11 @@ export type ErrorCode =
 /** An error that names the culprit and the next step. */
 export class GreendotError extends Error {
   override readonly name = "GreendotError";
-  readonly code: ErrorCode;
+  declare readonly code: ErrorCode;
   /** Who or what is at fault, as exactly as is known: an option, an address, a user. */
-  readonly culprit: string;
+  declare readonly culprit: string;
   /** What to do about it. */
-  readonly next: string;
+  declare readonly next: string;
 
   constructor(code: ErrorCode, what: string, culprit: string, next: string, cause?: unknown) {
     super(`greendot: ${what} (${code}; ${culprit}). ${next}`, cause === undefined ? undefined : { cause });
@@ -42,7 +42,7 @@ export function wrapped(thrown: unknown, code: ErrorCode, what: string, culprit:
   return new GreendotError(code, `${what}: ${textOf(thrown)}`, culprit, next, thrown);
 }
 
-export function textOf(thrown: unknown): string {
+function textOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 

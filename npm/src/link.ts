@@ -19,17 +19,13 @@ export class LinkStatus {
     return this.#listeners.add(listener);
   }
 
-  set(link: Omit<Link, "stale">): void {
-    this.#put(link);
-  }
-
   /** The wasm half's word on whether what it holds may be old. */
   setStale(stale: boolean): void {
     this.#stale = stale;
-    this.#put(this.#now);
+    this.set(this.#now);
   }
 
-  #put(link: Omit<Link, "stale">): void {
+  set(link: Omit<Link, "stale">): void {
     const last = this.#now;
     // Only a live link can be fresh.
     const stale = this.#stale || link.state !== "live";

@@ -1,5 +1,5 @@
 import type { EngineClass } from "./engine.js";
-import { textOf, wrapped } from "./errors.js";
+import { wrapped } from "./errors.js";
 import { engineFrom } from "./wasm.js";
 
 /** What the wasm client can be made from: an address, or what an app has loaded itself. */
@@ -36,13 +36,7 @@ async function start(given: WasmSource | undefined, own: () => WasmSource | Prom
     }
     return await engineFrom(source);
   } catch (error) {
-    throw wrapped(error, "load_failed", "the wasm file did not load", name, nextStep(textOf(error)));
+    const next = "See that it is served there, and that script-src of the page's policy has 'wasm-unsafe-eval'; then call connect().";
+    throw wrapped(error, "load_failed", "the wasm file did not load", name, next);
   }
-}
-
-function nextStep(text: string): string {
-  if (/wasm-unsafe-eval|content security policy/i.test(text)) {
-    return "Add 'wasm-unsafe-eval' to the script-src of the page's content security policy.";
-  }
-  return "See that the file is served there (as application/wasm), or name another in the option wasm; then call connect().";
 }

@@ -35,7 +35,7 @@ export class Parts {
       const row = this.#rows.open(user);
       row.parts++;
       part.rows.add(row);
-      if (this.#rows.engine !== undefined) this.#subscribe(this.#rows.engine, part, row);
+      if (this.#rows.engine) this.#subscribe(this.#rows.engine, part, row);
     }
     return () => this.#remove(part);
   }
@@ -49,9 +49,9 @@ export class Parts {
 
   changed(number: number, row: number): void {
     const known = this.#rows.byNumber(row);
-    if (known !== undefined) known.dirty = true;
+    if (known) known.dirty = true;
     const part = this.#parts.get(number);
-    if (part !== undefined) this.#tell(part, row);
+    if (part) this.#tell(part, row);
   }
 
   staleChanged(): void {
@@ -92,7 +92,7 @@ export class Parts {
       for (const number of part.pending) {
         const row = this.#rows.byNumber(number);
         // A number may stand for somebody else by now.
-        if (row !== undefined && part.rows.has(row)) changes.push(this.#rows.view(row));
+        if (row && part.rows.has(row)) changes.push(this.#rows.view(row));
       }
       part.pending.clear();
       // An earlier listener may have ended this one.

@@ -1,6 +1,8 @@
 import { STATES } from "./codes.js";
 import type { Table } from "./engine.js";
 import { Listeners } from "./listeners.js";
+import type { Rows } from "./rows.js";
+import { unknownRoom } from "./sources.js";
 import type { Room, RoomMember, RoomView, Stop } from "./types.js";
 
 /** One room. Joined while anybody listens; its view is made when it is asked for. */
@@ -16,16 +18,17 @@ class RoomHandle implements Room {
   #dirty = false;
   #told = true;
 
-  constructor(rooms: Rooms, id: string) {
+  constructor(rooms: Rooms, id: string, first: RoomView) {
     this.id = id;
     this.#rooms = rooms;
-    this.#view = this.#shown = viewOf(id, undefined, undefined, rooms.stale);
+    this.#view = this.#shown = first;
   }
 
   get view(): RoomView {
-    if (this.#dirty || this.#view.stale !== this.#rooms.stale) {
+    const { engine, stale } = this.#rooms.rows;
+    if (this.#dirty || this.#view.stale !== stale) {
       this.#dirty = false;
-      this.#view = viewOf(this.id, this.#rooms.engine, this.number, this.#rooms.stale, this.#view);
+      this.#view = viewOf(this.id, engine, this.number, stale, this.#view);
     }
     return this.#view;
   }
@@ -51,7 +54,7 @@ class RoomHandle implements Room {
 
   /** Joins, if anybody listens and the wasm client is there. */
   attach(): void {
-    const { engine } = this.#rooms;
+    const { engine } = this.#rooms.rows;
     if (this.#listeners.empty || engine === undefined || this.number !== undefined) return;
     this.number = engine.join(this.id);
     this.changed();
@@ -79,33 +82,36 @@ class RoomHandle implements Room {
     const number = this.number;
     this.number = undefined;
     this.#dirty = true;
-    if (number !== undefined) this.#rooms.engine?.leave(number);
+    if (number !== undefined) this.#rooms.rows.engine?.leave(number);
   }
 }
 
 /** The rooms of a client. */
 export class Rooms {
-  engine: Table | undefined;
-  stale = true;
+  /** Whose wasm client and age are the rooms', too. */
+  readonly rows: Pick<Rows, "engine" | "stale">;
   readonly #byId = new Map<string, RoomHandle>();
 
-  /** The same object each time, so that it can be compared and kept. */
-  get(id: string): Room {
+  constructor(rows: Rooms["rows"]) {
+    this.rows = rows;
+  }
+
+  /** The same object each time, so that it can be compared and kept. `first`: the view that was given out so far. */
+  get(id: string, first = unknownRoom(id)): Room {
     let room = this.#byId.get(id);
     if (room === undefined) {
-      room = new RoomHandle(this, id);
+      room = new RoomHandle(this, id, first);
       this.#byId.set(id, room);
     }
     return room;
   }
 
-  attach(engine: Table): void {
-    this.engine = engine;
+  /** The wasm client is there. */
+  attach(): void {
     for (const room of this.#byId.values()) room.attach();
   }
 
   detach(): void {
-    this.engine = undefined;
     for (const room of this.#byId.values()) room.detach();
   }
 
@@ -113,8 +119,7 @@ export class Rooms {
     for (const room of this.#byId.values()) if (room.number === number) room.changed();
   }
 
-  setStale(is: boolean): void {
-    this.stale = is;
+  staleChanged(): void {
     for (const room of this.#byId.values()) if (room.number !== undefined) room.changed();
   }
 }

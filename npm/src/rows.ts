@@ -24,12 +24,12 @@ export class Rows {
   /** By the wasm client's numbers, which are small and used again. */
   #byNumber: (Row | undefined)[] = [];
   readonly #strangers = new Map<string, View>();
-  #stale = true;
+  stale = true;
 
   /** Returns whether that was news. */
   setStale(is: boolean): boolean {
-    if (this.#stale === is) return false;
-    this.#stale = is;
+    if (this.stale === is) return false;
+    this.stale = is;
     this.#strangers.clear();
     return true;
   }
@@ -45,13 +45,13 @@ export class Rows {
 
   get(user: string): View {
     const row = this.#byUser.get(user);
-    return row === undefined ? this.#stranger(user) : this.view(row);
+    return row ? this.view(row) : this.#stranger(user);
   }
 
   view(row: Row): View {
-    if (this.engine === undefined || row.number < 0) row.view = unknownView(row.user, this.#stale, row.view);
-    else if (row.dirty || row.view.stale !== this.#stale) {
-      row.view = viewOf(row.user, this.#stale, row.number, this.engine, row.view);
+    if (!this.engine || row.number < 0) row.view = unknownView(row.user, this.stale, row.view);
+    else if (row.dirty || row.view.stale !== this.stale) {
+      row.view = viewOf(row.user, this.stale, row.number, this.engine, row.view);
       row.dirty = false;
     }
     return row.view;
@@ -60,7 +60,7 @@ export class Rows {
   /** The row of a user, made if there is none. */
   open(user: string): Row {
     let row = this.#byUser.get(user);
-    if (row === undefined) {
+    if (!row) {
       // Begins with the object that was given out before, so that a first watch alone re-renders nothing.
       row = { user, number: -1, parts: 0, view: this.#stranger(user), dirty: true };
       this.#byUser.set(user, row);
@@ -93,9 +93,9 @@ export class Rows {
 
   #stranger(user: string): View {
     let view = this.#strangers.get(user);
-    if (view === undefined) {
+    if (!view) {
       if (this.#strangers.size >= STRANGERS) this.#strangers.clear();
-      view = unknownView(user, this.#stale);
+      view = unknownView(user, this.stale);
       this.#strangers.set(user, view);
     }
     return view;

@@ -45,7 +45,7 @@ export function roomOf<User extends string>(client: Presence<User>, id: string):
   return {
     now: () => room.view,
     subscribe: changed => room.subscribe(changed),
-    server: Object.freeze({ room: id, members: Object.freeze([]), count: 0, whole: false, known: false, stale: true }),
+    server: unknownRoom(id),
   };
 }
 
@@ -75,6 +75,11 @@ export function noClient(next: string): Error {
   const code = "bad_call";
   const culprit = "the place of this component";
   return Object.assign(new Error(`greendot: there is no client here (${code}; ${culprit}). ${next}`), { code, culprit, next });
+}
+
+/** A room of which nothing is known. */
+export function unknownRoom<User extends string>(room: string): RoomView<User> {
+  return Object.freeze({ room, members: Object.freeze([]), count: 0, whole: false, known: false, stale: true });
 }
 
 const unknown = <User extends string>(user: User): UnknownView<User> =>

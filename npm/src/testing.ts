@@ -51,7 +51,7 @@ type Given<User> = [User][User extends unknown ? 0 : never];
 class Fake implements FakePresence {
   readonly #rows = new Rows();
   readonly #parts = new Parts(this.#rows);
-  readonly #rooms = new Rooms();
+  readonly #rooms = new Rooms(this.#rows);
   readonly #link = new LinkStatus();
   readonly #modes = new Listeners<Mode>();
   readonly #own = new Listeners<readonly OwnSession[]>();
@@ -67,7 +67,6 @@ class Fake implements FakePresence {
 
   constructor() {
     this.#rows.engine = this.#table;
-    this.#rooms.attach(this.#table);
     this.setLink({ state: "live" });
   }
 
@@ -91,7 +90,7 @@ class Fake implements FakePresence {
     this.#link.setStale(stale ?? false);
     if (!this.#rows.setStale(this.#link.now.stale)) return;
     this.#parts.staleChanged();
-    this.#rooms.setStale(this.#link.now.stale);
+    this.#rooms.staleChanged();
   }
 
   fail(error: GreendotError): void {

@@ -253,7 +253,7 @@ function engineOf(wasm: Exports): EngineClass {
     /** Not made inside a method: a function made there holds `this` if any other one does, and a timer must not. */
     static #fired(weak: WeakRef<WasmClient>): void {
       const client = weak.deref();
-      if (client !== undefined) client.#late();
+      if (client) client.#late();
     }
 
     #late(): void {
@@ -319,7 +319,7 @@ function engineOf(wasm: Exports): EngineClass {
     #forget(): WebSocket | undefined {
       const socket = this.#socket;
       this.#socket = undefined;
-      if (socket !== undefined) socket.onopen = socket.onmessage = socket.onclose = null;
+      if (socket) socket.onopen = socket.onmessage = socket.onclose = null;
       return socket;
     }
   };

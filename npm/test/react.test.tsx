@@ -255,6 +255,7 @@ describe("useRoom", () => {
     const { client, engine } = await openLive();
     render(client, <Viewers id="page" />);
     expect(place.textContent).toBe("nobody knows");
+    await act(async () => void (await vi.waitUntil(() => engine.calls.includes("join page"))));
     await after(() => engine.gather("page", { ana: "online", bo: "away" }));
     expect(place.textContent).toBe("ana and bo: 2");
     await after(() => engine.gather("page", { bo: "away" }));

@@ -3,6 +3,29 @@ import type { RoomView } from "../src/types.js";
 import { open, openLive, settled } from "./fake/client.js";
 import { FakeEngine } from "./fake/engine.js";
 
+/** Before the first test the code of rooms is still to be loaded: as in a page that has just begun. */
+describe("the first room of a page", () => {
+  test("is there at once, and joined when its code has come", async () => {
+    const { client, engine } = await openLive();
+    const room = client.room("page");
+    const { view } = room;
+    const told: RoomView[] = [];
+    const never = vi.fn();
+    room.subscribe(it => told.push(it));
+    room.subscribe(never)();
+    expect(view).toEqual({ room: "page", members: [], count: 0, whole: false, known: false, stale: true });
+    engine.calls.length = 0;
+    await vi.waitUntil(() => engine.calls.length > 0);
+    expect(engine.calls).toEqual(["join page"]);
+    expect(client.room("page")).toBe(room);
+    engine.gather("page", { ana: "online" });
+    await settled();
+    expect(room.members).toEqual([{ user: "ana", state: "online" }]);
+    expect(told.at(-1)).toBe(room.view);
+    expect(never).not.toHaveBeenCalled();
+  });
+});
+
 describe("a room", () => {
   test("is joined with the first listener and left with the last", async () => {
     const { client, engine } = await openLive();

@@ -14,8 +14,8 @@ pub(crate) const SCRIPT: &str = "the script";
 
 /// The limits, and why. An entry's is for itself, without what a page has of the first one anyway.
 const LIMITS: &[(&str, usize)] = &[
-    // What npm/README.md promises: "What it weighs".
-    (PAGE, 20 * KB),
+    // What npm/README.md promises: "What it weighs". In KB of 1,000 bytes, as packages are compared by.
+    (PAGE, 20_000),
     // A binding holds what its framework wants otherwise, and nothing else.
     ("./react", KB),
     ("./vue", KB),
@@ -27,7 +27,7 @@ const LIMITS: &[(&str, usize)] = &[
 const KB: usize = 1_024;
 
 /// What each had when its limit was set: so that it can be said what has grown.
-const BEFORE: &[(&str, usize)] = &[(WASM, 12_191), (SCRIPT, 7_873)];
+const BEFORE: &[(&str, usize)] = &[(WASM, 12_615), (SCRIPT, 7_367)];
 
 /// Fails if anything is over its limit, and names what has grown.
 pub(crate) fn hold(weighed: &[(&str, usize)]) -> Result<()> {
@@ -71,11 +71,11 @@ mod tests {
 
     #[test]
     fn what_is_over_its_limit_is_named_with_what_has_grown() {
-        assert!(weighed(12_191, 7_900, 1_024).is_ok());
-        let told = weighed(12_691, 7_800, 1_024).unwrap_err().to_string();
+        assert!(weighed(12_615, 7_385, 1_024).is_ok());
+        let told = weighed(13_115, 7_300, 1_024).unwrap_err().to_string();
         assert_eq!(
             told,
-            "a page has 20,491 bytes of gzip, and may have 20,480; the wasm file has grown by 500 to 12,691"
+            "a page has 20,415 bytes of gzip, and may have 20,000; the wasm file has grown by 500 to 13,115"
         );
         let told = weighed(12_000, 7_000, 1_025).unwrap_err().to_string();
         assert_eq!(told, "./react has 1,025 bytes of gzip, and may have 1,024");

@@ -34,9 +34,9 @@ pub(crate) struct Args {
 /// with the first.
 const PAGES: &[(&str, &[&str])] = &[("greendot", &["."]), ("greendot/react", &[".", "./react"])];
 
-/// Parts of the package that a page loads when it comes to that: when it asks for the log of frames or a user's own
-/// sessions, or where no socket opens.
-const LATER: [&str; 3] = ["debug", "own", "poll"];
+/// Parts of the package that a page loads when it comes to that: when it asks for the log of frames, a user's own
+/// sessions or a room, or where no socket opens.
+const LATER: [&str; 4] = ["debug", "own", "poll", "rooms"];
 
 /// One loaded thing, before and after compression.
 #[derive(Clone, Copy)]
