@@ -47,7 +47,6 @@ faults! {
     SilenceBorne "silence-borne": "A client never gives a silent link up.",
     BlockUnheard "block-unheard": "A viewer that watches is not told that it is shut out.",
     BlockLeavesGap "block-leaves-gap": "Changes that were hidden show in the versions.",
-    BlockForgotten "block-forgotten": "A store that has lost its data is not told who hides from whom.",
     BlockIgnoredInRooms "block-ignored-in-rooms": "A room shows those who hide from the viewer.",
     BlockIgnoredInReads "block-ignored-in-reads": "Asks and lists show those who hide from the viewer.",
     PollSaysNothing "poll-says-nothing": "A poll with a mark tells of no change.",

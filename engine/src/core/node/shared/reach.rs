@@ -159,8 +159,6 @@ impl Node {
         leases.sort_unstable_by_key(|it| it.0);
         if lost_data {
             self.drop_questions(now);
-        }
-        if lost_data && !on(Fault::BlockForgotten) {
             // Nobody is shown to one it hid from, before it can say so again.
             for (user, viewer) in self.watches.blocks() {
                 let request = Request::SetBlock { user, viewer, blocked: true, ago: None };
