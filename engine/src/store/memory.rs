@@ -1,23 +1,21 @@
 //! The shared store in memory.
 
 mod past;
+mod requests;
+mod seats;
 mod sweep;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use foldhash::quality::SeedableRandomState;
-use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Epoch, Span, Time};
 
 use self::past::Past;
-use super::Store;
-use super::messages::{
-    BarReport, Claim, Departed, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report,
-    Request, ScreenReport, SessionName,
-};
+use self::seats::Seat;
+use super::messages::{BarReport, NodeId, Notice, OutlookReport, Report, ScreenReport};
 use crate::core::Settings;
-use crate::core::directory::{Change, Directory, Joining, SessionId, UserId};
+use crate::core::directory::{Change, Directory, SessionId, UserId};
 
 /// A store that no node has asked for this long has been out of reach for all of them: each asks
 /// once a second.
@@ -32,35 +30,6 @@ const RENEWED_EVERY: Span = Span::from_millis(1_000);
 /// A room that is too large to name all is told of once in each of these, counted by the clock: were it counted from the last
 /// time, one who comes and goes unseen would show in when others are told of.
 const ROOM_EVERY: Span = Span::from_millis(1_000);
-
-/// Sessions that one user may have at a time.
-const SESSIONS_OF_A_USER: usize = 256;
-
-/// What keeps a session alive in the store.
-#[derive(Clone, Copy, Debug)]
-struct Seat {
-    claim: Claim,
-    connected: Time,
-    heard: Time,
-    passive: bool,
-    lingers_until: Option<Time>,
-    /// Covered by its node's lease; it has no deadline of its own.
-    covered: bool,
-}
-
-impl Seat {
-    /// Whether it is of a later connect than a claim that is told so long after its connect.
-    fn is_later_than(&self, claim: Claim, connected: Time, ago: Span) -> bool {
-        if on(Fault::EarlierClaimWins) {
-            return false;
-        }
-        if self.claim.node == claim.node {
-            return self.claim.seat > claim.seat;
-        }
-        // Where two are of one moment, the one that was told late does not unseat the other.
-        self.connected > connected || (self.connected == connected && ago != Span::ZERO)
-    }
-}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct NodeRow {
@@ -214,6 +183,11 @@ impl MemoryStore {
         self.seats.get(&session).map(|it| self.deadline_of(it))
     }
 
+    /// Whether the session is passive.
+    pub fn is_passive(&self, session: SessionId) -> bool {
+        self.seats.get(&session).is_some_and(|it| it.passive)
+    }
+
     fn deadline_of(&self, seat: &Seat) -> Time {
         if let Some(until) = seat.lingers_until {
             return until;
@@ -330,146 +304,6 @@ impl MemoryStore {
         }
     }
 
-    /// The session, if this connect of this node speaks for it.
-    fn claimed(&self, node: NodeId, name: &SessionName, seat: u64) -> Option<SessionId> {
-        let user = self.directory.find(&name.user)?;
-        let session = self.directory.session(user, &name.session)?;
-        let row = self.seats.get(&session)?;
-        (row.claim == Claim { node, seat }).then_some(session)
-    }
-
-    fn index(&mut self, session: SessionId) {
-        let Some(&seat) = self.seats.get(&session) else { return };
-        if seat.covered && seat.lingers_until.is_none() {
-            self.covered.entry(seat.claim.node).or_default().insert(session);
-        } else {
-            self.due.insert((self.deadline_of(&seat), session));
-        }
-    }
-
-    fn unindex(&mut self, session: SessionId) {
-        let Some(seat) = self.seats.get(&session) else { return };
-        self.due.remove(&(self.deadline_of(seat), session));
-        if let Some(of_node) = self.covered.get_mut(&seat.claim.node) {
-            of_node.remove(&session);
-            if of_node.is_empty() {
-                self.covered.remove(&seat.claim.node);
-            }
-        }
-    }
-
-    /// The session has ended. A node that has not heard of it may still tell of an earlier connect.
-    fn vacate(&mut self, now: Time, session: SessionId) {
-        self.unindex(session);
-        let (Some(seat), Some(user)) =
-            (self.seats.remove(&session), self.directory.user_of(session))
-        else {
-            return;
-        };
-        let user = self.directory.shared_name(user);
-        if let Some(name) = self.directory.session_name(session) {
-            let name = SessionName { user, session: name.into() };
-            self.past.ended(now, name, seat.connected);
-        }
-    }
-
-    /// Changes a seat and keeps the indices right.
-    fn reseat(&mut self, session: SessionId, change: impl FnOnce(&mut Seat)) {
-        self.unindex(session);
-        if let Some(seat) = self.seats.get_mut(&session) {
-            change(seat);
-        }
-        self.index(session);
-    }
-
-    fn connect(
-        &mut self,
-        now: Time,
-        node: NodeId,
-        register: &Register,
-        turned: &mut Vec<Report>,
-    ) -> HeldBy {
-        let name = &register.name;
-        if self.directory.is_revoked(&name.user) {
-            return HeldBy::Revoked;
-        }
-        let claim = Claim { node, seat: register.seat };
-        let connected = now - register.connected_ago;
-        let user = self.directory.find(&name.user);
-        let present = user.and_then(|it| self.directory.session(it, &name.session));
-        let before = present.and_then(|it| self.seats.get(&it).copied());
-        let later = match &before {
-            Some(seat) => seat.is_later_than(claim, connected, register.connected_ago),
-            None => self.past.has_ended_since(name, connected),
-        };
-        if later {
-            return HeldBy::Another;
-        }
-        let ends = self.settings.ttl + self.settings.expiry_grace;
-        // While the store is warming up it cannot know: it may have lost the session, and then nobody has ended it.
-        if before.is_none() && register.heard_ago >= ends && self.warm_until.is_none() {
-            return HeldBy::Over;
-        }
-        if present.is_none()
-            && user.is_some_and(|it| self.directory.views(it).len() >= SESSIONS_OF_A_USER)
-        {
-            return HeldBy::Full;
-        }
-        if let Some(session) = present {
-            self.unindex(session);
-        }
-        // A session of before an outage goes on in its generation.
-        let same = before.is_none_or(|it| it.claim == claim);
-        let joined = self.directory.connect(
-            now,
-            &Joining {
-                user: &name.user,
-                session: &name.session,
-                passive: register.passive,
-                idle: register.idle,
-                mode: register.mode,
-                device: &register.device,
-                generation: register.generation.filter(|_| same),
-            },
-        );
-        if register.mode.is_some_and(|it| it.fresh) {
-            self.past.chose(&name.user, connected, node);
-        }
-        let session = joined.session;
-        if register.lingers_for.is_some() {
-            self.directory.linger(session);
-        }
-        for room in &register.rooms {
-            self.directory.join(session, room);
-        }
-        self.seats.insert(
-            session,
-            Seat {
-                claim,
-                connected,
-                heard: now - register.heard_ago,
-                passive: register.passive,
-                lingers_until: register.lingers_for.map(|it| now + it),
-                covered: self.thin
-                    && register.lingers_for.is_none()
-                    && register.heard_ago <= self.settings.beat,
-            },
-        );
-        self.index(session);
-        if let Some(old) = before.filter(|it| it.claim != claim && !on(Fault::ReplacedUntold)) {
-            let notice = Notice::Replaced { seat: old.claim.seat };
-            self.tell(old.claim.node, notice);
-        }
-        self.wrote(now, &name.user);
-        self.publish(now, joined.user, joined.change, turned);
-        if joined.mode_changed {
-            self.tell_mode(joined.user);
-        }
-        let idle = self.directory.view(session).is_some_and(|it| it.idle);
-        let (mode, revision) = (joined.mode, joined.revision);
-        HeldBy::You { generation: joined.generation, mode, revision, idle }
-    }
-
     fn tell_sessions(&mut self, now: Time, user: &Arc<str>, nodes: &[NodeId]) {
         if nodes.is_empty() {
             return;
@@ -513,47 +347,6 @@ impl MemoryStore {
         }
     }
 
-    fn end(&mut self, now: Time, session: SessionId, heard: Time, turned: &mut Vec<Report>) {
-        self.vacate(now, session);
-        let Some(user) = self.directory.user_of(session) else { return };
-        let name = self.directory.shared_name(user);
-        self.wrote(now, &name);
-        let change = self.directory.end(session, heard);
-        self.publish(now, user, change, turned);
-    }
-
-    /// A session has ended at a node. What is held of an earlier connect ends with it (rule 4).
-    fn depart(&mut self, now: Time, node: NodeId, it: &Departed, turned: &mut Vec<Report>) {
-        let name = &it.name;
-        let (heard, connected) = (now - it.heard_ago, now - it.connected_ago);
-        let claim = Claim { node, seat: it.seat };
-        let user = self.directory.find(&name.user);
-        let session = user.and_then(|it| self.directory.session(it, &name.session));
-        match session.and_then(|session| Some((session, *self.seats.get(&session)?))) {
-            Some((session, seat)) if !seat.is_later_than(claim, connected, it.connected_ago) => {
-                if seat.claim.node != node && !on(Fault::ReplacedUntold) {
-                    self.tell(seat.claim.node, Notice::Replaced { seat: seat.claim.seat });
-                }
-                self.end(now, session, heard, turned);
-            }
-            Some(_) => {}
-            None if self.past.has_ended_since(name, connected) => {}
-            None => self.past.ended(now, name.clone(), connected),
-        }
-        // It was there, whatever was known of it here.
-        // A revoked account's connects are refused, and what they said is of nobody.
-        let refused = self.directory.is_revoked(&name.user)
-            && self.past.was_revoked_by(&name.user, connected);
-        if !it.passive && !refused {
-            let (user, later) = self.directory.hear(&name.user, heard);
-            if later && !self.directory.record(user).public.is_present() {
-                // No change that anybody is told of: it counts from the next look on.
-                self.wrote(now, &name.user);
-                self.spread(now, user);
-            }
-        }
-    }
-
     /// `ago`: none for a block of before this epoch.
     fn set_block(
         &mut self,
@@ -579,263 +372,5 @@ impl MemoryStore {
         if changed.is_some() {
             self.tell_outlook(now, viewer);
         }
-    }
-
-    fn revoke(&mut self, now: Time, user: &str, revoked: bool, turned: &mut Vec<Report>) {
-        if !revoked {
-            return self.directory.reinstate(user);
-        }
-        let id = self.directory.revoke(user);
-        let mut ended = Vec::new();
-        for session in self.directory.ids_of(id).collect::<Vec<_>>() {
-            let Some(&seat) = self.seats.get(&session) else { continue };
-            let notice = Notice::Revoked { seat: seat.claim.seat };
-            self.tell(seat.claim.node, notice);
-            ended.push((session, self.heard_of(&seat)));
-            self.vacate(now, session);
-        }
-        let change = self.directory.end_all(id, &ended);
-        self.publish(now, id, change, turned);
-    }
-}
-
-impl Store for MemoryStore {
-    fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply {
-        let mut turned = Vec::new();
-        let mut reports = Vec::new();
-        let mut outlooks = Vec::new();
-        let mut rooms = Vec::new();
-        let mut held = HeldBy::Nobody;
-        if now.since(self.reached) >= UNREACHED {
-            // Out of reach, or all of them stood still: that shows when they have spoken.
-            self.asked_again = Some(now);
-        }
-        self.reached = now;
-        if let Request::Beat { away, .. } = request
-            && *away != Span::ZERO
-            && self.was_unreached(now)
-            && !on(Fault::NobodySpared)
-        {
-            // No node could renew anything meanwhile: nobody is swept for one ttl (rule 10).
-            self.spared_until = now + self.settings.ttl;
-        }
-        // Counted from a time: one whose row was dropped for its silence sees the count jump.
-        let row = self
-            .nodes
-            .entry(node)
-            .or_insert(NodeRow { told: now.as_millis(), ..NodeRow::default() });
-        row.asked = now;
-        if self.warm_until.is_some_and(|at| at <= now) {
-            self.warm_until = None;
-        }
-        match request {
-            Request::Connect(register) => held = self.connect(now, node, register, &mut turned),
-            Request::Renew(it) => match self.claimed(node, &it.name, it.seat) {
-                Some(session) => {
-                    self.wrote(now, &it.name.user);
-                    self.reseat(session, |seat| seat.heard = seat.heard.max(now - it.heard_ago));
-                }
-                None => held = HeldBy::Another,
-            },
-            Request::Linger { name, seat, heard_ago, lasts } => {
-                if let Some(session) = self.claimed(node, name, *seat) {
-                    self.wrote(now, &name.user);
-                    self.directory.linger(session);
-                    self.reseat(session, |seat| {
-                        seat.lingers_until = Some(now + *lasts);
-                        // Its node's signs of life are none of its own any more.
-                        seat.covered = false;
-                        seat.heard = seat.heard.max(now - *heard_ago);
-                    });
-                }
-            }
-            Request::Revive(it) => {
-                if let Some(session) = self.claimed(node, &it.name, it.seat) {
-                    self.wrote(now, &it.name.user);
-                    self.directory.revive(session);
-                    let thin = self.thin;
-                    self.reseat(session, |seat| {
-                        seat.lingers_until = None;
-                        seat.covered = thin;
-                        seat.heard = seat.heard.max(now - it.heard_ago);
-                    });
-                }
-            }
-            Request::SetIdle { name, seat, idle } => {
-                if let Some(session) = self.claimed(node, name, *seat) {
-                    self.wrote(now, &name.user);
-                    let change = self.directory.set_idle(session, *idle);
-                    if let Some(user) = self.directory.user_of(session) {
-                        self.publish(now, user, change, &mut turned);
-                    }
-                }
-            }
-            Request::End(it) => self.depart(now, node, it, &mut turned),
-            Request::SetMode { user, mode, ago } => {
-                if self.past.is_latest(now, user, node, *ago, |it| &mut it.mode) {
-                    self.wrote(now, user);
-                    // Who hid was there last when it chose to.
-                    let (id, change) = self.directory.set_mode(now - *ago, user, *mode);
-                    if let Some(change) = change {
-                        self.publish(now, id, change, &mut turned);
-                        self.tell_mode(id);
-                    }
-                }
-            }
-            Request::SetNote { user, note, ago } => {
-                if self.past.is_latest(now, user, node, *ago, |it| &mut it.note) {
-                    self.wrote(now, user);
-                    let (id, change) = self.directory.set_note(user, note);
-                    self.publish(now, id, change, &mut turned);
-                }
-            }
-            Request::Revoke { user, revoked, ago } => {
-                if self.past.is_latest(now, user, node, *ago, |it| &mut it.revoked) {
-                    self.wrote(now, user);
-                    self.revoke(now, user, *revoked, &mut turned);
-                }
-            }
-            Request::SetLastSeen { user, wish, ago } => {
-                if self.past.is_latest(now, user, node, *ago, |it| &mut it.wish) {
-                    self.wrote(now, user);
-                    let (id, new) = self.directory.set_last_seen(user, *wish);
-                    if new {
-                        // No change that anybody is told of: it counts from the next look on.
-                        self.spread(now, id);
-                    }
-                }
-            }
-            Request::SetBlock { user, viewer, blocked, ago } => {
-                self.set_block(now, node, (user, viewer), *blocked, *ago);
-            }
-            Request::AudienceChanged { user, viewer } => {
-                for node in self.nodes.keys().copied().collect::<Vec<_>>() {
-                    let (user, viewer) = (user.clone(), viewer.clone());
-                    self.tell(node, Notice::AudienceChanged { user, viewer });
-                }
-            }
-            Request::HearNothing => self.forget_interest(node),
-            Request::Look { viewers } => {
-                for viewer in viewers {
-                    self.lookers.entry(Arc::clone(viewer)).or_default().insert(node);
-                    outlooks.push(self.outlook(now, viewer));
-                }
-            }
-            Request::LookAway { viewers } => leave(&mut self.lookers, node, viewers),
-            Request::Subscribe { users } => {
-                for user in users {
-                    self.subscribers.entry(Arc::clone(user)).or_default().insert(node);
-                }
-                reports = self.read(now, users);
-            }
-            Request::Unsubscribe { users } => leave(&mut self.subscribers, node, users),
-            Request::Read { viewer, users } => {
-                reports = self.read(now, users);
-                outlooks.push(self.outlook(now, viewer));
-            }
-            Request::List { viewer, at_most } => {
-                let present = self.directory.present(*at_most);
-                reports = present.into_iter().map(|it| self.report(now, it)).collect();
-                outlooks.push(self.outlook(now, viewer));
-            }
-            Request::Join { name, seat, room } => {
-                if let Some(session) = self.claimed(node, name, *seat) {
-                    self.directory.join(session, room);
-                }
-            }
-            Request::Leave { name, seat, room } => {
-                if let Some(session) = self.claimed(node, name, *seat) {
-                    self.directory.leave(session, room);
-                }
-            }
-            Request::LookInto { rooms: names } => {
-                for room in names {
-                    self.rooms.entry(Arc::clone(room)).or_default().nodes.insert(node);
-                    rooms.push(self.directory.roster(room, self.settings.roster_limit()));
-                }
-            }
-            Request::LookOut { rooms } => {
-                for room in rooms {
-                    let Some(row) = self.rooms.get_mut(room) else { continue };
-                    row.nodes.remove(&node);
-                    if row.nodes.is_empty() {
-                        self.rooms.remove(room);
-                    }
-                }
-            }
-            Request::Own { users } => {
-                self.directory.follow_sessions(true);
-                for user in users {
-                    self.owners.entry(Arc::clone(user)).or_default().insert(node);
-                    self.tell_sessions(now, user, &[node]);
-                }
-            }
-            Request::Disown { users } => {
-                leave(&mut self.owners, node, users);
-                self.directory.follow_sessions(!self.owners.is_empty());
-            }
-            Request::SignOut(name) => {
-                let user = self.directory.find(&name.user);
-                let session = user.and_then(|it| self.directory.session(it, &name.session));
-                if let Some((session, seat)) =
-                    session.and_then(|it| Some((it, *self.seats.get(&it)?)))
-                {
-                    let heard = self.heard_of(&seat);
-                    self.tell(seat.claim.node, Notice::SignedOut { seat: seat.claim.seat });
-                    self.end(now, session, heard, &mut turned);
-                }
-            }
-            Request::Beat { away, silent, heard } => self.beat(now, node, *away, silent, heard),
-            Request::Sweep => self.sweep(now, &mut turned),
-        }
-        self.tell_rooms(now);
-        for user in self.directory.take_followed() {
-            let name = self.directory.shared_name(user);
-            let nodes = self.owners.get(&name).into_iter().flatten().copied().collect::<Vec<_>>();
-            self.tell_sessions(now, &name, &nodes);
-        }
-        Reply {
-            epoch: self.directory.epoch(),
-            at: now,
-            told: self.nodes.get(&node).map_or(0, |it| it.told),
-            warming: self.warm_until.map_or(Span::ZERO, |at| at.since(now)),
-            held,
-            reports,
-            outlooks,
-            rooms,
-            turned,
-        }
-    }
-
-    fn poll_notice(&mut self) -> Option<(NodeId, u64, Notice)> {
-        self.notices.pop_front()
-    }
-}
-
-/// The node wants to hear of these no more.
-fn leave(interested: &mut BTreeMap<Arc<str>, BTreeSet<NodeId>>, node: NodeId, names: &[Arc<str>]) {
-    for name in names {
-        if let Some(nodes) = interested.get_mut(name) {
-            nodes.remove(&node);
-            if nodes.is_empty() {
-                interested.remove(name);
-            }
-        }
-    }
-}
-
-impl MemoryStore {
-    /// How users stand; those never heard of are left out.
-    fn read(&self, now: Time, users: &[Arc<str>]) -> Vec<Report> {
-        users
-            .iter()
-            .filter_map(|user| self.directory.find(user))
-            .map(|id| self.report(now, id))
-            .collect()
-    }
-
-    /// Whether the session is passive.
-    pub fn is_passive(&self, session: SessionId) -> bool {
-        self.seats.get(&session).is_some_and(|it| it.passive)
     }
 }

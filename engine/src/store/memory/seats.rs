@@ -1,0 +1,255 @@
+//! The seats of sessions: who holds each, until when, and how they end.
+
+use greendot_protocol::sabotage::{Fault, on};
+use greendot_protocol::{Span, Time};
+
+use super::MemoryStore;
+use crate::core::directory::{Joining, SessionId};
+use crate::store::{Claim, Departed, HeldBy, NodeId, Notice, Register, Report, SessionName};
+
+/// Sessions that one user may have at a time.
+const SESSIONS_OF_A_USER: usize = 256;
+
+/// What keeps a session alive in the store.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seat {
+    pub(super) claim: Claim,
+    pub(super) connected: Time,
+    pub(super) heard: Time,
+    pub(super) passive: bool,
+    pub(super) lingers_until: Option<Time>,
+    /// Covered by its node's lease; it has no deadline of its own.
+    pub(super) covered: bool,
+}
+
+impl Seat {
+    /// Whether it is of a later connect than a claim that is told so long after its connect.
+    fn is_later_than(&self, claim: Claim, connected: Time, ago: Span) -> bool {
+        if on(Fault::EarlierClaimWins) {
+            return false;
+        }
+        if self.claim.node == claim.node {
+            return self.claim.seat > claim.seat;
+        }
+        // Where two are of one moment, the one that was told late does not unseat the other.
+        self.connected > connected || (self.connected == connected && ago != Span::ZERO)
+    }
+}
+
+impl MemoryStore {
+    /// The session, if this connect of this node speaks for it.
+    pub(super) fn claimed(&self, node: NodeId, name: &SessionName, seat: u64) -> Option<SessionId> {
+        let user = self.directory.find(&name.user)?;
+        let session = self.directory.session(user, &name.session)?;
+        let row = self.seats.get(&session)?;
+        (row.claim == Claim { node, seat }).then_some(session)
+    }
+
+    fn index(&mut self, session: SessionId) {
+        let Some(&seat) = self.seats.get(&session) else { return };
+        if seat.covered && seat.lingers_until.is_none() {
+            self.covered.entry(seat.claim.node).or_default().insert(session);
+        } else {
+            self.due.insert((self.deadline_of(&seat), session));
+        }
+    }
+
+    fn unindex(&mut self, session: SessionId) {
+        let Some(seat) = self.seats.get(&session) else { return };
+        self.due.remove(&(self.deadline_of(seat), session));
+        if let Some(of_node) = self.covered.get_mut(&seat.claim.node) {
+            of_node.remove(&session);
+            if of_node.is_empty() {
+                self.covered.remove(&seat.claim.node);
+            }
+        }
+    }
+
+    /// The session has ended. A node that has not heard of it may still tell of an earlier connect.
+    fn vacate(&mut self, now: Time, session: SessionId) {
+        self.unindex(session);
+        let (Some(seat), Some(user)) =
+            (self.seats.remove(&session), self.directory.user_of(session))
+        else {
+            return;
+        };
+        let user = self.directory.shared_name(user);
+        if let Some(name) = self.directory.session_name(session) {
+            let name = SessionName { user, session: name.into() };
+            self.past.ended(now, name, seat.connected);
+        }
+    }
+
+    /// Changes a seat and keeps the indices right.
+    pub(super) fn reseat(&mut self, session: SessionId, change: impl FnOnce(&mut Seat)) {
+        self.unindex(session);
+        if let Some(seat) = self.seats.get_mut(&session) {
+            change(seat);
+        }
+        self.index(session);
+    }
+
+    pub(super) fn connect(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        register: &Register,
+        turned: &mut Vec<Report>,
+    ) -> HeldBy {
+        let name = &register.name;
+        if self.directory.is_revoked(&name.user) {
+            return HeldBy::Revoked;
+        }
+        let claim = Claim { node, seat: register.seat };
+        let connected = now - register.connected_ago;
+        let user = self.directory.find(&name.user);
+        let present = user.and_then(|it| self.directory.session(it, &name.session));
+        let before = present.and_then(|it| self.seats.get(&it).copied());
+        let later = match &before {
+            Some(seat) => seat.is_later_than(claim, connected, register.connected_ago),
+            None => self.past.has_ended_since(name, connected),
+        };
+        if later {
+            return HeldBy::Another;
+        }
+        let ends = self.settings.ttl + self.settings.expiry_grace;
+        // While the store is warming up it cannot know: it may have lost the session, and then nobody has ended it.
+        if before.is_none() && register.heard_ago >= ends && self.warm_until.is_none() {
+            return HeldBy::Over;
+        }
+        if present.is_none()
+            && user.is_some_and(|it| self.directory.views(it).len() >= SESSIONS_OF_A_USER)
+        {
+            return HeldBy::Full;
+        }
+        if let Some(session) = present {
+            self.unindex(session);
+        }
+        // A session of before an outage goes on in its generation.
+        let same = before.is_none_or(|it| it.claim == claim);
+        let joined = self.directory.connect(
+            now,
+            &Joining {
+                user: &name.user,
+                session: &name.session,
+                passive: register.passive,
+                idle: register.idle,
+                mode: register.mode,
+                device: &register.device,
+                generation: register.generation.filter(|_| same),
+            },
+        );
+        if register.mode.is_some_and(|it| it.fresh) {
+            self.past.chose(&name.user, connected, node);
+        }
+        let session = joined.session;
+        if register.lingers_for.is_some() {
+            self.directory.linger(session);
+        }
+        for room in &register.rooms {
+            self.directory.join(session, room);
+        }
+        self.seats.insert(
+            session,
+            Seat {
+                claim,
+                connected,
+                heard: now - register.heard_ago,
+                passive: register.passive,
+                lingers_until: register.lingers_for.map(|it| now + it),
+                covered: self.thin
+                    && register.lingers_for.is_none()
+                    && register.heard_ago <= self.settings.beat,
+            },
+        );
+        self.index(session);
+        if let Some(old) = before.filter(|it| it.claim != claim && !on(Fault::ReplacedUntold)) {
+            let notice = Notice::Replaced { seat: old.claim.seat };
+            self.tell(old.claim.node, notice);
+        }
+        self.wrote(now, &name.user);
+        self.publish(now, joined.user, joined.change, turned);
+        if joined.mode_changed {
+            self.tell_mode(joined.user);
+        }
+        let idle = self.directory.view(session).is_some_and(|it| it.idle);
+        let (mode, revision) = (joined.mode, joined.revision);
+        HeldBy::You { generation: joined.generation, mode, revision, idle }
+    }
+
+    pub(super) fn end(
+        &mut self,
+        now: Time,
+        session: SessionId,
+        heard: Time,
+        turned: &mut Vec<Report>,
+    ) {
+        self.vacate(now, session);
+        let Some(user) = self.directory.user_of(session) else { return };
+        let name = self.directory.shared_name(user);
+        self.wrote(now, &name);
+        let change = self.directory.end(session, heard);
+        self.publish(now, user, change, turned);
+    }
+
+    /// A session has ended at a node. What is held of an earlier connect ends with it (rule 4).
+    pub(super) fn depart(
+        &mut self,
+        now: Time,
+        node: NodeId,
+        it: &Departed,
+        turned: &mut Vec<Report>,
+    ) {
+        let name = &it.name;
+        let (heard, connected) = (now - it.heard_ago, now - it.connected_ago);
+        let claim = Claim { node, seat: it.seat };
+        let user = self.directory.find(&name.user);
+        let session = user.and_then(|it| self.directory.session(it, &name.session));
+        match session.and_then(|session| Some((session, *self.seats.get(&session)?))) {
+            Some((session, seat)) if !seat.is_later_than(claim, connected, it.connected_ago) => {
+                if seat.claim.node != node && !on(Fault::ReplacedUntold) {
+                    self.tell(seat.claim.node, Notice::Replaced { seat: seat.claim.seat });
+                }
+                self.end(now, session, heard, turned);
+            }
+            Some(_) => {}
+            None if self.past.has_ended_since(name, connected) => {}
+            None => self.past.ended(now, name.clone(), connected),
+        }
+        // It was there, whatever was known of it here.
+        // A revoked account's connects are refused, and what they said is of nobody.
+        let refused = self.directory.is_revoked(&name.user)
+            && self.past.was_revoked_by(&name.user, connected);
+        if !it.passive && !refused {
+            let (user, later) = self.directory.hear(&name.user, heard);
+            if later && !self.directory.record(user).public.is_present() {
+                // No change that anybody is told of: it counts from the next look on.
+                self.wrote(now, &name.user);
+                self.spread(now, user);
+            }
+        }
+    }
+
+    pub(super) fn revoke(
+        &mut self,
+        now: Time,
+        user: &str,
+        revoked: bool,
+        turned: &mut Vec<Report>,
+    ) {
+        if !revoked {
+            return self.directory.reinstate(user);
+        }
+        let id = self.directory.revoke(user);
+        let mut ended = Vec::new();
+        for session in self.directory.ids_of(id).collect::<Vec<_>>() {
+            let Some(&seat) = self.seats.get(&session) else { continue };
+            let notice = Notice::Revoked { seat: seat.claim.seat };
+            self.tell(seat.claim.node, notice);
+            ended.push((session, self.heard_of(&seat)));
+            self.vacate(now, session);
+        }
+        let change = self.directory.end_all(id, &ended);
+        self.publish(now, id, change, turned);
+    }
+}
