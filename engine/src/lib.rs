@@ -7,6 +7,8 @@
 //!
 //! The rules it keeps are in `docs/RULES.md`; rule numbers in this crate's docs refer to them.
 
+#[cfg(any(feature = "server", feature = "redis"))]
+mod clock;
 pub mod core;
 #[cfg(feature = "server")]
 pub mod server;

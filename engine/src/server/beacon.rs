@@ -10,9 +10,9 @@ use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::clock::timeout;
 use super::hex::digits;
 use super::presence::Shared;
+use crate::clock::timeout;
 
 /// A ticket: 128 random bits, in hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -12,13 +12,13 @@ use tokio::sync::{Notify, Semaphore, broadcast, mpsc};
 
 use super::audience::{AnyAudience, Audience};
 use super::auth::AnyAuthenticate;
-use super::clock::Clock;
 use super::driver::{Asks, Driver};
 use super::limits::Limits;
 use super::meter::Meter;
 use super::origin::Origins;
 use super::presence::{Presence, Shared};
 use super::upgrade::OVERFLOW;
+use crate::clock::Clock;
 use crate::core::{Node, Settings, SettingsError, Start};
 use crate::store::FromStore;
 #[cfg(feature = "redis")]

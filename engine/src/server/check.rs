@@ -8,8 +8,8 @@ use greendot_protocol::{CloseCode, Span};
 use tracing::warn;
 
 use super::auth::{AuthError, Headers, Identity, Token};
-use super::clock::timeout;
 use super::presence::Shared;
+use crate::clock::timeout;
 
 /// Why a token is good for nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,7 +19,6 @@ use tracing::{debug, trace};
 
 use super::auth::{Headers, Identity, Token};
 use super::check::{Refused, check, lasts};
-use super::clock::{moment, sleep, timeout};
 use super::driver::Seat;
 use super::hello::{Admitted, Turned, admit};
 use super::limits::Bucket;
@@ -28,6 +27,7 @@ use super::metrics;
 use super::presence::Shared;
 use super::socket::{Incoming, NORMAL, Socket};
 use super::websocket::{Opcode, write};
+use crate::clock::{moment, sleep, timeout};
 use crate::core::Ending;
 
 /// How long a client has to take its close before the socket is dropped.

@@ -15,11 +15,11 @@ use tokio::time::Instant;
 
 use super::audience::{AnyAudience, Pair};
 use super::beacon::Ticket;
-use super::clock::{self, Clock, timeout};
 use super::fanout::Fanout;
 use super::line::{self, Line};
 use super::metrics::{self, Metrics, Now};
 use super::poll::{RoomsTold, Told};
+use crate::clock::{self, Clock, spawn, timeout};
 use crate::core::{ConnId, Connect, Node, Output, Transition};
 use crate::store::{FromStore, Request};
 
@@ -547,9 +547,4 @@ async fn hear_store(mut said: mpsc::UnboundedReceiver<FromStore>, driver: Weak<D
             FromStore::Notice(number, notice) => node.handle_notice(now, *number, notice),
         });
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the driver is where tasks are started")]
-fn spawn(task: impl Future<Output = ()> + Send + 'static) {
-    tokio::spawn(task);
 }

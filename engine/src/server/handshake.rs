@@ -8,6 +8,8 @@ use axum::response::Response;
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use tungstenite::handshake::derive_accept_key;
 
+use crate::clock::spawn;
+
 /// A request for a WebSocket.
 #[derive(Debug)]
 pub(super) struct Handshake {
@@ -106,9 +108,4 @@ fn words(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &[u8]> {
 
 fn names(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
     words(headers, name).any(|it| it.eq_ignore_ascii_case(word.as_bytes()))
-}
-
-#[expect(clippy::disallowed_methods, reason = "the driver is where tasks are started")]
-fn spawn(task: impl Future<Output = ()> + Send + 'static) {
-    tokio::spawn(task);
 }

@@ -9,11 +9,11 @@ use tracing::debug;
 
 use super::auth::{Headers, Identity, Token};
 use super::check::{check, lasts};
-use super::clock::timeout;
 use super::driver::{Joining, Seat};
 use super::limits::Bucket;
 use super::presence::Shared;
 use super::socket::{Incoming, Socket};
+use crate::clock::timeout;
 use crate::core::{Connect, SelfReport};
 
 /// A connection that may speak.

@@ -27,7 +27,6 @@ mod auth;
 mod beacon;
 mod builder;
 mod check;
-mod clock;
 mod connection;
 mod driver;
 mod encoding;

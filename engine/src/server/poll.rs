@@ -19,10 +19,10 @@ use greendot_protocol::{
 
 use super::auth::Token;
 use super::check::check;
-use super::clock::timeout;
 use super::hex;
 use super::origin::forbidden;
 use super::presence::Shared;
+use crate::clock::timeout;
 use crate::core::{Answer, Connect, Mark, RoomAnswer, SelfReport};
 
 /// How soon the next poll is expected from a client that does not say.

@@ -14,7 +14,6 @@ use tokio::sync::{Notify, Semaphore, broadcast};
 use super::auth::{AnyAuthenticate, Authenticate};
 use super::beacon::closing;
 use super::builder::Builder;
-use super::clock::{Clock, timeout};
 use super::driver::Driver;
 use super::limits::Limits;
 use super::meter::Meter;
@@ -22,6 +21,7 @@ use super::origin::Origins;
 use super::poll::poll;
 use super::transitions::Transitions;
 use super::upgrade::upgrade;
+use crate::clock::{Clock, timeout};
 use crate::core::{AudienceCounts, LastSeen, NodeCounts, Transition};
 
 /// A presence engine that runs: the application's handle to it. Cheap to clone; the engine stops

@@ -16,8 +16,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tracing::{info, warn};
 
 use super::{Audience, Pair};
+use crate::clock::{Clock, timeout};
 use crate::core::Fineness;
-use crate::server::clock::{Clock, timeout};
 use crate::server::http::Caller;
 
 /// Questions under way at a time.

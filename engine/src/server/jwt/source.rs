@@ -15,7 +15,7 @@ use greendot_protocol::{Span, Time};
 use tracing::{info, warn};
 
 use super::keys::{BadKeys, KeySet};
-use crate::server::clock::{Clock, timeout};
+use crate::clock::{Clock, timeout};
 use crate::server::http::Caller;
 
 /// How often it is looked whether a file has changed.

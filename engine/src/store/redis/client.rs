@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use greendot_protocol::Time;
+use greendot_protocol::{Span, Time};
 use redis::{ConnectionInfo, IntoConnectionInfo};
 use tokio::sync::mpsc;
 
@@ -13,8 +13,8 @@ use super::keys::Keys;
 use super::link::{Event, Link, Ticket};
 use super::part::Part;
 use super::server::{About, Place, places};
-use super::waiting::{Clock, sleep, spawn, timeout};
 use super::{OpenError, RedisStore};
+use crate::clock::{Clock, sleep, spawn, timeout};
 use crate::store::{FromStore, Request};
 
 /// Requests that may wait to be sent on; a healthy store lets few wait.
@@ -66,6 +66,11 @@ pub(super) struct Client {
 }
 
 impl Client {
+    /// Not from 0 on: ages may reach before the start.
+    fn now(&self) -> Time {
+        self.clock.now() + Span::from_millis(1 << 40)
+    }
+
     pub(super) fn new(
         keys: Keys,
         calls: Calls,
@@ -182,7 +187,7 @@ impl Client {
             if self.out.is_closed() {
                 return;
             }
-            let now = self.clock.now();
+            let now = self.now();
             if map.is_none() && self.map_at.is_some_and(|at| at <= now) {
                 self.map_at = None;
                 map = Some(self.look_up());
@@ -215,7 +220,7 @@ impl Client {
     }
 
     fn ask(&mut self, number: u64, request: Request) {
-        let now = self.clock.now();
+        let now = self.now();
         self.composer.begin(&request);
         let mut calls = self.calls.of(&request);
         if matches!(request, Request::Sweep) {
@@ -253,7 +258,7 @@ impl Client {
     }
 
     fn take(&mut self, event: Event) {
-        let now = self.clock.now();
+        let now = self.now();
         match event {
             Event::Opened(place, rows) => {
                 self.down.retain(|it| *it != place);
@@ -321,7 +326,7 @@ impl Client {
     /// Passes on what is answered, in the order in which it was asked. What failed is not answered:
     /// the node sees it by what comes after.
     fn answer(&mut self) {
-        let now = self.clock.now();
+        let now = self.now();
         while let Some(it) = self.under_way.pop_front_if(|it| it.missing == 0) {
             if it.failed {
                 continue;

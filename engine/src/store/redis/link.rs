@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use super::OpenError;
 use super::calls::{Call, Calls};
 use super::server::{About, Place};
-use super::waiting::{sleep, spawn, timeout};
+use crate::clock::{sleep, spawn, timeout};
 
 /// How long a server may take for a batch.
 const ANSWER: Duration = Duration::from_millis(2_500);

@@ -17,7 +17,6 @@ mod part;
 mod played;
 mod scripts;
 mod server;
-mod waiting;
 mod words;
 
 use std::sync::Arc;

@@ -1,27 +1,27 @@
-//! The steady clock that the core is driven by.
+//! The steady clock, waiting and tasks, as the drivers of the core and of a shared store need them.
 
 use greendot_protocol::Time;
 use tokio::time::{Duration, Instant, Sleep};
 
 /// Milliseconds since the driver started. It never runs back and knows no calendar (rule 11).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock(Instant);
+pub(crate) struct Clock(Instant);
 
 impl Clock {
     #[expect(clippy::disallowed_methods, reason = "the driver is where time comes from")]
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self(Instant::now())
     }
 
     #[expect(clippy::disallowed_methods, reason = "the driver is where time comes from")]
-    pub(super) fn now(self) -> Time {
+    pub(crate) fn now(self) -> Time {
         let passed = Instant::now().saturating_duration_since(self.0);
         Time::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
     }
 
     /// Wakes when `at` has come.
     #[expect(clippy::disallowed_methods, reason = "the driver is where waiting is done")]
-    pub(super) fn reach(self, at: Time) -> Sleep {
+    pub(crate) fn reach(self, at: Time) -> Sleep {
         // A deadline that never comes is looked at once a day.
         let ahead = Duration::from_millis(at.as_millis())
             .min(Duration::from_millis(self.now().as_millis()) + Duration::from_secs(24 * 3600));
@@ -31,12 +31,12 @@ impl Clock {
 
 /// A moment to measure from, finer than the core's time.
 #[expect(clippy::disallowed_methods, reason = "the driver is where time comes from")]
-pub(super) fn moment() -> Instant {
+pub(crate) fn moment() -> Instant {
     Instant::now()
 }
 
 /// Waits for `future`, but no longer than `limit`.
-pub(super) async fn timeout<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn timeout<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         done = future => Some(done),
@@ -46,6 +46,12 @@ pub(super) async fn timeout<T>(limit: Duration, future: impl Future<Output = T>)
 
 /// Wakes after `time`.
 #[expect(clippy::disallowed_methods, reason = "the driver is where waiting is done")]
-pub(super) fn sleep(time: Duration) -> Sleep {
+pub(crate) fn sleep(time: Duration) -> Sleep {
     tokio::time::sleep(time)
+}
+
+/// Begins a task.
+#[expect(clippy::disallowed_methods, reason = "the driver is where tasks are started")]
+pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
+    tokio::spawn(task);
 }
