@@ -185,11 +185,7 @@ impl Store for MemoryStore {
                 self.directory.follow_sessions(!self.owners.is_empty());
             }
             Request::SignOut(name) => {
-                let user = self.directory.find(&name.user);
-                let session = user.and_then(|it| self.directory.session(it, &name.session));
-                if let Some((session, seat)) =
-                    session.and_then(|it| Some((it, *self.seats.get(&it)?)))
-                {
+                if let Some((session, seat)) = self.seat_of(name) {
                     let heard = self.heard_of(&seat);
                     self.tell(seat.claim.node, Notice::SignedOut { seat: seat.claim.seat });
                     self.end(now, session, heard, &mut turned);

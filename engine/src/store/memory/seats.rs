@@ -37,11 +37,16 @@ impl Seat {
 }
 
 impl MemoryStore {
-    /// The session, if this connect of this node speaks for it.
-    pub(super) fn claimed(&self, node: NodeId, name: &SessionName, seat: u64) -> Option<SessionId> {
+    /// The session of this name, if it is held, and by whom.
+    pub(super) fn seat_of(&self, name: &SessionName) -> Option<(SessionId, Seat)> {
         let user = self.directory.find(&name.user)?;
         let session = self.directory.session(user, &name.session)?;
-        let row = self.seats.get(&session)?;
+        Some((session, *self.seats.get(&session)?))
+    }
+
+    /// The session, if this connect of this node speaks for it.
+    pub(super) fn claimed(&self, node: NodeId, name: &SessionName, seat: u64) -> Option<SessionId> {
+        let (session, row) = self.seat_of(name)?;
         (row.claim == Claim { node, seat }).then_some(session)
     }
 
@@ -103,8 +108,7 @@ impl MemoryStore {
         let claim = Claim { node, seat: register.seat };
         let connected = now - register.connected_ago;
         let user = self.directory.find(&name.user);
-        let present = user.and_then(|it| self.directory.session(it, &name.session));
-        let before = present.and_then(|it| self.seats.get(&it).copied());
+        let (present, before) = self.seat_of(name).unzip();
         let later = match &before {
             Some(seat) => seat.is_later_than(claim, connected, register.connected_ago),
             None => self.past.has_ended_since(name, connected),
@@ -203,9 +207,7 @@ impl MemoryStore {
         let name = &it.name;
         let (heard, connected) = (now - it.heard_ago, now - it.connected_ago);
         let claim = Claim { node, seat: it.seat };
-        let user = self.directory.find(&name.user);
-        let session = user.and_then(|it| self.directory.session(it, &name.session));
-        match session.and_then(|session| Some((session, *self.seats.get(&session)?))) {
+        match self.seat_of(name) {
             Some((session, seat)) if !seat.is_later_than(claim, connected, it.connected_ago) => {
                 if seat.claim.node != node && !on(Fault::ReplacedUntold) {
                     self.tell(seat.claim.node, Notice::Replaced { seat: seat.claim.seat });
