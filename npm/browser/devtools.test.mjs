@@ -1,23 +1,13 @@
 // The panel shows what the client does.
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 import { openBundled } from "./bundle.mjs";
-import { Browser, Server } from "./world.mjs";
+import { stage } from "./world.mjs";
 
-let server;
-let browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([Server.start(), Browser.start()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.kill();
-});
-afterEach(() => browser.clear());
+const on = stage();
 
 test("the panel shows the link, who is watched with which version, and each frame; and goes without a trace", async () => {
-  const page = await openBundled(browser, server, "panel.mjs", "ana");
+  const page = await openBundled(on.browser, on.server, "panel.mjs", "ana");
   await page.evaluate(() => {
     openDevtools();
     globalThis.stop = presence.watch(["bo", "cy"], () => {});
@@ -27,7 +17,7 @@ test("the panel shows the link, who is watched with which version, and each fram
   await page.getByRole("cell", { name: "bo", exact: true }).waitFor();
   await page.getByText(/↑ watch .*"user":"cy"/).waitFor();
   await page.getByText(/↓ snapshot /).waitFor();
-  const bo = await openBundled(browser, server, "panel.mjs", "bo");
+  const bo = await openBundled(on.browser, on.server, "panel.mjs", "bo");
   const row = page.getByRole("row", { name: /^bo online/ });
   await row.waitFor();
   assert.match(await row.innerText(), /^bo\tonline\t\t\d+\t1$/);

@@ -1,21 +1,11 @@
 // `<green-dot>` where layout is real: it watches while it is on the screen, and says how it looks to everybody.
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { test } from "node:test";
 import { readClient } from "./frames.mjs";
 import { openBundled } from "./bundle.mjs";
-import { Browser, Server } from "./world.mjs";
+import { stage } from "./world.mjs";
 
-let server;
-let browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([Server.start(), Browser.start()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.kill();
-});
-afterEach(() => browser.clear());
+const on = stage();
 
 /** A page, and whom its connection watches, frame by frame. */
 async function open(user = "ana") {
@@ -31,7 +21,7 @@ async function open(user = "ana") {
       }
       for (const number of frame.numbers ?? []) wire.watched.delete(number);
     });
-  const page = await openBundled(browser, server, "panel.mjs", user, page => page.on("websocket", follow));
+  const page = await openBundled(on.browser, on.server, "panel.mjs", user, page => page.on("websocket", follow));
   await page.setViewportSize({ width: 400, height: 400 });
   return { page, wire };
 }

@@ -1,20 +1,10 @@
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
-import { Browser, GRACE, Server, TTL } from "./world.mjs";
+import { test } from "node:test";
+import { GRACE, TTL, stage } from "./world.mjs";
 
-let server;
-let browser;
+const on = stage();
 
-before(async () => {
-  [server, browser] = await Promise.all([Server.start(), Browser.start()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.kill();
-});
-afterEach(() => browser.clear());
-
-const person = user => browser.person(server, user);
+const person = user => on.browser.person(on.server, user);
 
 /**
  * Waits until grace is over for everything that has ended so far: somebody leaves, and the watcher sees them go. What

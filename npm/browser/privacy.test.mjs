@@ -1,21 +1,11 @@
 // Who sees whom: hiding from one, and who is seen in a talk.
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
-import { Browser, GRACE, Server } from "./world.mjs";
+import { test } from "node:test";
+import { GRACE, stage } from "./world.mjs";
 
-let server;
-let browser;
+const on = stage();
 
-before(async () => {
-  [server, browser] = await Promise.all([Server.start(), Browser.start()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.kill();
-});
-afterEach(() => browser.clear());
-
-const person = user => browser.person(server, user);
+const person = user => on.browser.person(on.server, user);
 
 /** Opens the privacy menu, from the keyboard, and returns the choice to hide from somebody. */
 async function hiding({ page }, from) {

@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { after, afterEach, before } from "node:test";
 import { chromium } from "playwright-core";
 
 /** The demo's times, in milliseconds. */
@@ -133,6 +134,20 @@ export class Faults {
     const seen = this.#seen.splice(0);
     if (seen.length > 0) throw new Error(`uncaught in a page:\n${seen.join("\n")}`);
   }
+}
+
+/** A server and a browser for all tests of a file; each test begins with nobody there. To be read within tests. */
+export function stage() {
+  const stage = {};
+  before(async () => {
+    [stage.server, stage.browser] = await Promise.all([Server.start(), Browser.start()]);
+  });
+  after(async () => {
+    await stage.browser?.close();
+    await stage.server?.kill();
+  });
+  afterEach(() => stage.browser.clear());
+  return stage;
 }
 
 /** One tab of a person. */
