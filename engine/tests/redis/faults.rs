@@ -18,6 +18,16 @@ async fn share(store: &RedisStore) -> Server {
     share_with(store.clone(), builder().settings(settings())).await
 }
 
+/// Ana and bo, each at a server of their own; ana sees that bo is there.
+async fn apart(redis: &Redis) -> ([Server; 2], Person, Person) {
+    let store = RedisStore::new(redis.url());
+    let servers = [share(&store).await, share(&store).await];
+    let mut ana = Person::new(&servers[0], "ana", &["bo"]).await;
+    let bo = Person::new(&servers[1], "bo", &[]).await;
+    ana.until_sees(State::Online).await;
+    (servers, ana, bo)
+}
+
 /// Shows signs of life for as long as it is held, and keeps what it hears.
 struct Person {
     heard: tokio::sync::mpsc::UnboundedReceiver<Vec<Row>>,
@@ -180,11 +190,7 @@ async fn who_comes_to_another_server_in_time_never_left() {
 #[tokio::test]
 async fn a_redis_that_stands_still_ends_nobody() {
     let redis = Redis::start(&[]);
-    let store = RedisStore::new(redis.url());
-    let (one, other) = (share(&store).await, share(&store).await);
-    let mut ana = Person::new(&one, "ana", &["bo"]).await;
-    let bo = Person::new(&other, "bo", &[]).await;
-    ana.until_sees(State::Online).await;
+    let (_servers, mut ana, bo) = apart(&redis).await;
     redis.pause(true);
     // Longer than ttl. Sockets are answered all the while: ana's beats are.
     ana.sees_only(State::Online, 10_000).await;
@@ -197,11 +203,7 @@ async fn a_redis_that_stands_still_ends_nobody() {
 #[tokio::test]
 async fn a_redis_that_comes_back_empty_has_everybody_again() {
     let mut redis = Redis::start(&[]);
-    let store = RedisStore::new(redis.url());
-    let (one, other) = (share(&store).await, share(&store).await);
-    let mut ana = Person::new(&one, "ana", &["bo"]).await;
-    let bo = Person::new(&other, "bo", &[]).await;
-    ana.until_sees(State::Online).await;
+    let (_servers, mut ana, bo) = apart(&redis).await;
     redis.kill();
     ana.sees_only(State::Online, 4_000).await;
     redis.restart();
@@ -215,11 +217,7 @@ async fn a_redis_that_comes_back_empty_has_everybody_again() {
 #[tokio::test]
 async fn flushed_scripts_are_loaded_again() {
     let redis = Redis::start(&[]);
-    let store = RedisStore::new(redis.url());
-    let (one, other) = (share(&store).await, share(&store).await);
-    let mut ana = Person::new(&one, "ana", &["bo"]).await;
-    let bo = Person::new(&other, "bo", &[]).await;
-    ana.until_sees(State::Online).await;
+    let (_servers, mut ana, bo) = apart(&redis).await;
     for state in [State::Away, State::Online, State::Away] {
         redis::cmd("SCRIPT").arg("FLUSH").exec(&mut redis.connection()).expect("they are gone");
         bo.say(if state == State::Away { ClientFrame::Idle } else { ClientFrame::Active });
@@ -230,11 +228,7 @@ async fn flushed_scripts_are_loaded_again() {
 #[tokio::test]
 async fn cut_connections_are_made_again() {
     let redis = Redis::start(&[]);
-    let store = RedisStore::new(redis.url());
-    let (one, other) = (share(&store).await, share(&store).await);
-    let mut ana = Person::new(&one, "ana", &["bo"]).await;
-    let bo = Person::new(&other, "bo", &[]).await;
-    ana.until_sees(State::Online).await;
+    let (_servers, mut ana, bo) = apart(&redis).await;
     for state in [State::Away, State::Online, State::Away] {
         let kill = redis::cmd("CLIENT")
             .arg("KILL")
@@ -265,11 +259,7 @@ const UNHEARD: &str = "
 #[tokio::test]
 async fn lost_notices_heal_within_five_seconds() {
     let redis = Redis::start(&[]);
-    let store = RedisStore::new(redis.url());
-    let (one, other) = (share(&store).await, share(&store).await);
-    let mut ana = Person::new(&one, "ana", &["bo"]).await;
-    let _bo = Person::new(&other, "bo", &[]).await;
-    ana.until_sees(State::Online).await;
+    let (_servers, mut ana, _bo) = apart(&redis).await;
     let mut connection = redis.connection();
     let keys: Vec<String> = redis::cmd("KEYS").arg("*:u:bo").query(&mut connection).expect("keys");
     let tag = keys[0].strip_suffix(":u:bo").expect("a tag");
@@ -289,11 +279,7 @@ async fn lost_notices_heal_within_five_seconds() {
 #[tokio::test]
 async fn a_full_redis_makes_nobody_leave() {
     let redis = Redis::start(&[]);
-    let store = RedisStore::new(redis.url());
-    let (one, other) = (share(&store).await, share(&store).await);
-    let mut ana = Person::new(&one, "ana", &["bo"]).await;
-    let bo = Person::new(&other, "bo", &[]).await;
-    ana.until_sees(State::Online).await;
+    let (_servers, mut ana, bo) = apart(&redis).await;
     let set = |bytes: &str| {
         let mut set = redis::cmd("CONFIG");
         set.arg("SET")

@@ -1,6 +1,6 @@
 //! Nodes: the driver around the shipped engine core.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use greendot_engine::core::{ConnId, Connect, Ending, Mark, Node, Output, SelfReport, Start};
 use greendot_protocol::binary::{decode_client, encode_client, encode_server};
@@ -498,8 +498,12 @@ impl World<'_> {
                 self.node_timer(node);
             }
             let mut backlog = std::mem::take(&mut self.nodes[node].backlog);
-            let left: Vec<usize> = (0..self.conns.len())
-                .filter(|&it| self.conns[it].engine.is_none() && has_left(&backlog, it))
+            let left: BTreeSet<usize> = backlog
+                .iter()
+                .filter_map(|it| match it {
+                    Waiting::Up(conn, Up::End) if self.conns[*conn].engine.is_none() => Some(*conn),
+                    _ => None,
+                })
                 .collect();
             // As the server has it: a client that said hello and left before that was read was never there.
             backlog
@@ -515,9 +519,4 @@ impl World<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether a connection's end is among what waits of it.
-fn has_left(backlog: &[Waiting], conn: usize) -> bool {
-    backlog.iter().any(|it| matches!(it, Waiting::Up(of, Up::End) if *of == conn))
 }

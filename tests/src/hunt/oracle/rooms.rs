@@ -220,8 +220,7 @@ impl Oracle<'_> {
         number: u32,
         members: &[Member<'_>],
     ) -> Result<Parcel, Complaint> {
-        let place = self.seat(conn, number)?;
-        let members = self.members(conn, members)?;
+        let (place, members) = (self.seat(conn, number)?, self.members(conn, members)?);
         let Seat { room, said, .. } = self.conns[conn].seats[place];
         for user in 0..self.users.len() {
             let state = members.iter().find(|it| it.0 == user).map_or(State::Offline, |it| it.1);
@@ -245,8 +244,7 @@ impl Oracle<'_> {
         number: u32,
         members: &[Member<'_>],
     ) -> Result<Parcel, Complaint> {
-        let place = self.seat(conn, number)?;
-        let members = self.members(conn, members)?;
+        let (place, members) = (self.seat(conn, number)?, self.members(conn, members)?);
         let Seat { room, said, .. } = self.conns[conn].seats[place];
         for &(user, state) in &members {
             self.weigh_member(conn, room, user, state)?;
