@@ -15,10 +15,11 @@ end
 
 if what == 'end' then
   -- What is held of an earlier connect ends with it.
-  local it, since = user.sessions[id], tonumber(ARGV[14])
-  local heard, connected = math.max(now - tonumber(ARGV[13]), 0), math.max(now - since, 0)
+  local it = user.sessions[id]
+  local heard, connected = math.max(now - tonumber(ARGV[13]), 0), math.max(now - tonumber(ARGV[14]), 0)
   if it then
-    if not is_later(it, seat, connected, since) then
+    -- Of two of one moment it was the one told first, or it would hold the seat.
+    if not is_later(it, seat, connected, true) then
       if it[NODE] ~= me then
         tell(it[NODE], 'replaced', it[SEAT])
       end
