@@ -210,8 +210,8 @@ fn show(row: Row, slot: &mut Slot, shown: Shown, out: &mut Queue) {
     let differs = slot.shown.state != shown.state || slot.shown.note != shown.note;
     slot.shown = shown;
     if differs {
-        for listener in &slot.listeners {
-            out.push(Output::Changed { part: listener.part, row });
+        for &part in &slot.listeners {
+            out.push(Output::Changed { part, row });
         }
     }
 }

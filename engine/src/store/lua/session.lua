@@ -1,13 +1,18 @@
 -- Something happens to a session. Follows people.lua.
 --
 -- ARGV[9]  what: renew, linger, revive, idle, active, end, join, leave or sign_out
--- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out
+-- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out, join and leave
 -- ARGV[13] heard so long ago; for join and leave the room
 -- ARGV[14] for end: connected so long ago; ARGV[15] 1: it was passive
 -- ARGV[14] for how long it lingers
 local what, user, id = ARGV[9], user_of(ARGV[10]), ARGV[11]
 local seat = tonumber(ARGV[12])
 local session = claimed(user, id, seat)
+if what == 'join' or what == 'leave' then
+  -- Its node says so, of whichever of its connects.
+  session = user.sessions[id]
+  session = session and session[NODE] == me and session
+end
 
 local function heard_since()
   session[LAST] = math.max(session[LAST], now - tonumber(ARGV[13]))

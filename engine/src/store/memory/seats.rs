@@ -49,6 +49,12 @@ impl MemoryStore {
         (row.claim == Claim { node, seat }).then_some(session)
     }
 
+    /// The session, if this node holds it.
+    pub(super) fn held_by(&self, node: NodeId, name: &SessionName) -> Option<SessionId> {
+        let (session, row) = self.seat_of(name)?;
+        (row.claim.node == node).then_some(session)
+    }
+
     fn index(&mut self, session: SessionId) {
         let Some(&seat) = self.seats.get(&session) else { return };
         if seat.covered && seat.lingers_until.is_none() {

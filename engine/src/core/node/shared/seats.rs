@@ -195,16 +195,12 @@ impl Node {
 
     pub(in crate::core::node) fn share_join(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
         let Some(name) = self.session_name(conn) else { return };
-        let Some(seat) = self.seat_number(conn) else { return };
-        let room = Arc::clone(room);
-        self.submit(now, Request::Join { name, seat, room }, Then::Nothing);
+        self.submit(now, Request::Join { name, room: Arc::clone(room) }, Then::Nothing);
     }
 
     pub(in crate::core::node) fn share_leave(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
         let Some(name) = self.session_name(conn) else { return };
-        let Some(seat) = self.seat_number(conn) else { return };
-        let room = Arc::clone(room);
-        self.submit(now, Request::Leave { name, seat, room }, Then::Nothing);
+        self.submit(now, Request::Leave { name, room: Arc::clone(room) }, Then::Nothing);
     }
 
     pub(super) fn seat_number(&self, lease: ConnId) -> Option<u64> {
