@@ -180,8 +180,9 @@ impl Node {
                 self.register(now, lease);
             }
         }
-        for word in rooms {
-            // The store may have it there as of before, or of an earlier connect.
+        // Where a session went its node has registered; that it left the store may not know, and have it there as of
+        // before, or of an earlier connect.
+        for word in rooms.into_iter().filter(|it| matches!(it, Word::Room(.., false))) {
             self.submit(now, word.request(now), Then::Nothing);
         }
         if lost_data {
