@@ -4,7 +4,7 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::MemoryStore;
-use crate::core::directory::{Joining, SessionId};
+use crate::core::directory::{Joining, SessionId, UserId};
 use crate::store::{Claim, Departed, HeldBy, NodeId, Notice, Register, Report, SessionName};
 
 /// Sessions that one user may have at a time.
@@ -194,11 +194,24 @@ impl MemoryStore {
         heard: Time,
         turned: &mut Vec<Report>,
     ) {
-        self.vacate(now, session);
         let Some(user) = self.directory.user_of(session) else { return };
         let name = self.directory.shared_name(user);
         self.wrote(now, &name);
-        let change = self.directory.end(session, heard);
+        self.end_all(now, user, &[(session, heard)], turned);
+    }
+
+    /// Sessions of a user end, each last heard then: one change, however many they are.
+    pub(super) fn end_all(
+        &mut self,
+        now: Time,
+        user: UserId,
+        sessions: &[(SessionId, Time)],
+        turned: &mut Vec<Report>,
+    ) {
+        for &(session, _) in sessions {
+            self.vacate(now, session);
+        }
+        let change = self.directory.end_all(user, sessions);
         self.publish(now, user, change, turned);
     }
 
@@ -256,9 +269,7 @@ impl MemoryStore {
             let notice = Notice::Revoked { seat: seat.claim.seat };
             self.tell(seat.claim.node, notice);
             ended.push((session, self.heard_of(&seat)));
-            self.vacate(now, session);
         }
-        let change = self.directory.end_all(id, &ended);
-        self.publish(now, id, change, turned);
+        self.end_all(now, id, &ended, turned);
     }
 }
