@@ -88,6 +88,15 @@ fn settings(settings: &FileSettings, kind: Kind) -> Vec<String> {
     if engine.room_limit != usual.room_limit {
         words.push(format!("\"room_limit\": {}", engine.room_limit));
     }
+    if engine.crowd_limit != usual.crowd_limit {
+        words.push(format!("\"crowd_limit\": {}", engine.crowd_limit));
+    }
+    if engine.crowd_every != usual.crowd_every {
+        words.push(format!("\"crowd_every\": {}", secs(engine.crowd_every.as_millis())));
+    }
+    if engine.reciprocal {
+        words.push("\"reciprocal\": true".into());
+    }
     if settings.latency != plain.latency {
         words.push(format!("\"latency\": {}", secs(settings.latency)));
     }

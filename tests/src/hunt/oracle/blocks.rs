@@ -41,7 +41,7 @@ pub(super) struct Sight {
 
 impl Sight {
     /// The viewer is shown what all are shown.
-    const CLEAR: Self = Self { open: true, shut: false };
+    pub(super) const CLEAR: Self = Self { open: true, shut: false };
 
     /// What the viewer may be shown of a user of whom others may be shown `states`. One who is hidden
     /// looks like one who has left, or was never heard from.
@@ -201,6 +201,10 @@ impl Oracle<'_> {
     /// When a user was last seen, as far as a viewer may know.
     pub(super) fn seen_by(&self, node: usize, viewer: Option<usize>, user: usize) -> Bounds {
         let all = self.users[user].seen_bounds(self.now, self.cluster.shares);
+        if self.hiding(node, viewer, user).shut {
+            // As if the user had said bye when the viewer hid, or, to one that came later, had never been there.
+            return Bounds { least: None, most: Some(self.now) };
+        }
         let Some(block) = self.block(viewer, user) else { return all };
         match self.wall(node, viewer, user) {
             Sight { shut: false, .. } => all,

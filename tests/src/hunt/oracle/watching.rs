@@ -40,7 +40,7 @@ impl Oracle<'_> {
 
     /// How long a change may take to be told, in ms.
     pub(super) fn patience(&self) -> u64 {
-        self.cluster.periods.tick + SLACK + 1
+        self.cluster.periods.tick + SLACK + 1 + self.cluster.periods.crowds
     }
 
     /// Has anything been wrong for too long?
