@@ -50,7 +50,9 @@ impl Draft {
         }
         let user = name.split_once('/').map_or("", |it| it.0);
         let is_twin = |it: &&DeviceDraft| {
-            it.still != Still::Gone && it.name != name && it.name.split_once('/').is_some_and(|it| it.0 == user)
+            it.still != Still::Gone
+                && it.name != name
+                && it.name.split_once('/').is_some_and(|it| it.0 == user)
         };
         let Some(twin) = self.devices.iter().find(is_twin).map(|it| it.name.clone()) else {
             return (None, None);

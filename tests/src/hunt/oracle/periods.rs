@@ -36,7 +36,9 @@ impl Periods {
             idle_after: engine.idle_after.as_millis(),
             warmup: engine.warmup().as_millis(),
             latency: settings.latency + jitter,
-            crowds: settings.crowd_every().map_or(0, |every| 2 * every + every / 10 + every / 100 + SLACK),
+            crowds: settings
+                .crowd_every()
+                .map_or(0, |every| 2 * every + every / 10 + every / 100 + SLACK),
         }
     }
 
