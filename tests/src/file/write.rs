@@ -170,6 +170,7 @@ pub(crate) fn head(verb: &Verb) -> (&'static str, &str) {
         Verb::Connect { conn, .. } => ("connect", conn),
         Verb::Beat { conn } => ("beat", conn),
         Verb::Idle { conn, idle } => (either(*idle, "idle", "active"), conn),
+        Verb::Own { conn, on } => (either(*on, "own", "disown"), conn),
         Verb::Note { user, .. } => ("note", user),
         Verb::Mode { user, .. } => ("mode", user),
         Verb::Bye { conn } => ("bye", conn),

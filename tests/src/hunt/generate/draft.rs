@@ -33,6 +33,8 @@ pub(super) struct Draft {
     pub(super) blocks: bool,
     /// Whether tabs are copied.
     pub(super) twins: bool,
+    /// Whether connections ask to be told of their user's sessions.
+    pub(super) owns: bool,
     /// The store answers nothing.
     pub(super) down: bool,
 }

@@ -39,6 +39,7 @@ pub fn world(seed: u64) -> Plan {
     settings::crowds(&mut more, &mut settings);
     settings.engine.reciprocal = more.one_in(4);
     let twins = more.one_in(4);
+    let owns = more.one_in(4);
     let mut draft = Draft {
         kind,
         settings,
@@ -67,6 +68,7 @@ pub fn world(seed: u64) -> Plan {
         rooms,
         blocks,
         twins,
+        owns,
         down: false,
         rng,
         more,

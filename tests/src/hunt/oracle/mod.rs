@@ -13,6 +13,7 @@ mod device;
 mod devices;
 mod frames;
 mod hiding;
+mod own;
 mod page_rooms;
 mod periods;
 mod quiet;

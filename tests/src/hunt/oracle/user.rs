@@ -362,6 +362,13 @@ impl User {
         Bounds { least: self.seen.least(now, before), most: self.seen.most }
     }
 
+    /// How many changes of state or note there may have been since then.
+    pub(super) fn changes_since(&self, since: u64) -> u32 {
+        let states = self.history.iter().filter(|it| it.0 >= since).count();
+        let notes = self.notes.iter().filter(|it| it.0 >= since).count();
+        (states + notes) as u32
+    }
+
     /// What others may be shown now.
     pub(super) fn public(&self) -> States {
         self.history.last().map_or(States::default(), |it| it.1)

@@ -18,6 +18,7 @@ impl Oracle<'_> {
             if !row.seats.is_empty() {
                 self.recheck_seats(conn);
             }
+            self.recheck_own(conn);
             let row = &self.conns[conn];
             if row.watches.is_empty() {
                 continue;
@@ -53,6 +54,7 @@ impl Oracle<'_> {
             }
             self.unanswered(conn)?;
             self.sound_room_alarm(conn)?;
+            self.sound_own_alarm(conn)?;
             self.untold(conn)?;
         }
         Ok(())
