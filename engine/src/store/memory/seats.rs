@@ -23,16 +23,15 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// Whether it is of a later connect than a claim that is told so long after its connect.
-    fn is_later_than(&self, claim: Claim, connected: Time, ago: Span) -> bool {
+    /// Whether it is of a later connect than a claim; where the two are of one moment, whether it `stays`.
+    fn is_later_than(&self, claim: Claim, connected: Time, stays: bool) -> bool {
         if on(Fault::EarlierClaimWins) {
             return false;
         }
         if self.claim.node == claim.node {
             return self.claim.seat > claim.seat;
         }
-        // Where two are of one moment, the one that was told late does not unseat the other.
-        self.connected > connected || (self.connected == connected && ago != Span::ZERO)
+        self.connected > connected || (self.connected == connected && stays)
     }
 }
 
@@ -48,6 +47,12 @@ impl MemoryStore {
     pub(super) fn claimed(&self, node: NodeId, name: &SessionName, seat: u64) -> Option<SessionId> {
         let (session, row) = self.seat_of(name)?;
         (row.claim == Claim { node, seat }).then_some(session)
+    }
+
+    /// The session, if this node holds it.
+    pub(super) fn held_by(&self, node: NodeId, name: &SessionName) -> Option<SessionId> {
+        let (session, row) = self.seat_of(name)?;
+        (row.claim.node == node).then_some(session)
     }
 
     fn index(&mut self, session: SessionId) {
@@ -110,7 +115,8 @@ impl MemoryStore {
         let user = self.directory.find(&name.user);
         let (present, before) = self.seat_of(name).unzip();
         let later = match &before {
-            Some(seat) => seat.is_later_than(claim, connected, register.connected_ago),
+            // One that is told late does not unseat another of the same moment.
+            Some(seat) => seat.is_later_than(claim, connected, register.connected_ago != Span::ZERO),
             None => self.past.has_ended_since(name, connected),
         };
         if later {
@@ -221,7 +227,8 @@ impl MemoryStore {
         let (heard, connected) = (now - it.heard_ago, now - it.connected_ago);
         let claim = Claim { node, seat: it.seat };
         match self.seat_of(name) {
-            Some((session, seat)) if !seat.is_later_than(claim, connected, it.connected_ago) => {
+            // Of two of one moment it was the one told first, or it would hold the seat.
+            Some((session, seat)) if !seat.is_later_than(claim, connected, true) => {
                 if seat.claim.node != node && !on(Fault::ReplacedUntold) {
                     self.tell(seat.claim.node, Notice::Replaced { seat: seat.claim.seat });
                 }
