@@ -11,6 +11,7 @@ pub mod client;
 pub mod core;
 mod dial;
 pub mod load;
+mod port;
 mod random;
 pub mod redis;
 pub mod report;

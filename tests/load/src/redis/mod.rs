@@ -9,7 +9,7 @@ use std::io;
 use std::time::Duration;
 
 use self::figures::Figures;
-use self::server::Redis;
+pub(crate) use self::server::{Redis, number};
 use crate::report::{Budget, Report, Row};
 
 /// Nodes that share the sessions.

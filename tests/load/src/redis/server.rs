@@ -1,34 +1,65 @@
 //! A Redis of our own.
 
 use std::io;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 
 use super::broken;
+use crate::port::free_port;
 
 /// A process of `redis-server` that keeps nothing on disk.
 #[derive(Debug)]
-pub(super) struct Redis {
+pub(crate) struct Redis {
     child: Child,
     port: u16,
 }
 
 impl Redis {
-    pub(super) fn start() -> io::Result<Self> {
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let child = Command::new("redis-server")
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
-            .args(["--appendonly", "no"])
-            .stdout(Stdio::null())
-            .spawn()
-            .map_err(|error| io::Error::new(error.kind(), format!("redis-server: {error}")))?;
-        Ok(Self { child, port })
+    pub(crate) fn start() -> io::Result<Self> {
+        let port = free_port()?;
+        Ok(Self { child: spawn(port)?, port })
     }
 
-    pub(super) fn url(&self) -> String {
+    /// `kill -9`.
+    pub(crate) fn kill(&mut self) -> io::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Starts again where it was, empty.
+    pub(crate) fn restart(&mut self) -> io::Result<()> {
+        self.child = spawn(self.port)?;
+        Ok(())
+    }
+
+    /// It stands still, or goes on.
+    pub(crate) fn pause(&self, paused: bool) -> io::Result<()> {
+        let signal = if paused { "STOP" } else { "CONT" };
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;
+        if sent.success() { Ok(()) } else { Err(io::Error::other("kill failed")) }
+    }
+
+    /// Asks it something, whatever it answers.
+    pub(crate) fn ask(&self, command: &[&str]) -> io::Result<redis::Value> {
+        let client = redis::Client::open(self.url()).map_err(broken)?;
+        let patience = Some(Duration::from_secs(5));
+        let mut connection =
+            client.get_connection_with_timeout(Duration::from_secs(5)).map_err(broken)?;
+        connection.set_read_timeout(patience).map_err(broken)?;
+        let mut asked = redis::cmd(command[0]);
+        asked.arg(&command[1..]).query(&mut connection).map_err(broken)
+    }
+
+    /// What it tells of itself.
+    pub(crate) fn tells(&self) -> io::Result<String> {
+        redis::from_redis_value(self.ask(&["INFO"])?).map_err(broken)
+    }
+
+    pub(crate) fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
@@ -62,8 +93,17 @@ impl Redis {
     }
 }
 
+fn spawn(port: u16) -> io::Result<Child> {
+    Command::new("redis-server")
+        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
+        .args(["--appendonly", "no"])
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(|error| io::Error::new(error.kind(), format!("redis-server: {error}")))
+}
+
 /// A field of what the server tells of itself.
-pub(super) fn number(info: &str, name: &str) -> f64 {
+pub(crate) fn number(info: &str, name: &str) -> f64 {
     let line = info.lines().find_map(|it| it.strip_prefix(name)?.strip_prefix(':'));
     line.and_then(|it| it.trim().parse().ok()).unwrap_or(0.0)
 }
