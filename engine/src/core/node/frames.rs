@@ -268,7 +268,7 @@ impl Node {
         true
     }
 
-    /// Closes a connection for a reason that its session has no part in (a broken frame, a drain):
+    /// Closes a connection for a reason that its session has no part in (a broken frame, a token that has ended):
     /// the session lingers, as after a drop.
     pub fn hang_up(&mut self, now: Time, conn: ConnId, code: CloseCode) {
         if self.leases.is_connected(conn) {

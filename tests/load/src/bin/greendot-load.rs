@@ -125,7 +125,8 @@ fn lead(args: &Args) -> io::Result<bool> {
         }
         _ => None,
     };
-    println!("seed {seed}");
+    let ports = stage.as_ref().map_or_else(|| args.port.clone(), Stage::ports);
+    println!("seed {seed}, servers at {ports:?}");
     let mut told: Vec<String> = std::env::args().skip(1).collect();
     if args.seed.is_none() {
         told.extend(["--seed".into(), seed.to_string()]);

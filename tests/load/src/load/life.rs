@@ -164,6 +164,7 @@ impl Life {
             }
             6..8 => {
                 self.truth.acted(Action::Return);
+                self.truth.tell(self.number, "dropped", 0);
                 self.truth.dropped(self.number);
                 self.excused_until = Instant::now() + AFTERMATH;
                 self.line.drop_connection();
@@ -171,6 +172,7 @@ impl Life {
             }
             8 => {
                 self.truth.acted(Action::Vanish);
+                self.truth.tell(self.number, "vanished", 0);
                 self.truth.dropped(self.number);
                 self.line.drop_connection();
                 let lasts = self.plan.periods.grace + Duration::from_secs(5);
@@ -219,7 +221,9 @@ impl Life {
         }
         for note in self.line.notes() {
             match note {
+                Note::Dialled(port) => self.truth.tell(self.number, "dialled", port),
                 Note::Welcomed { hello, took } => {
+                    self.truth.tell(self.number, "welcomed", 0);
                     self.truth.connected(took);
                     self.truth.proved(self.number, hello);
                 }
@@ -242,7 +246,11 @@ impl Life {
                 Note::Stopped(code) => {
                     self.truth.wronged(self.number, &format!("was told not to come back ({code})"));
                 }
-                Note::Closed => self.truth.dropped(self.number),
+                Note::Lost(code) => self.truth.tell(self.number, "lost", code),
+                Note::Closed => {
+                    self.truth.tell(self.number, "closed", 0);
+                    self.truth.dropped(self.number);
+                }
                 Note::Refused(text) => self.truth.wronged(self.number, &text),
                 _ => {}
             }
@@ -251,6 +259,11 @@ impl Life {
 
     fn judge(&mut self) {
         if self.away.is_none() {
+            let (own, chosen) = (self.line.mode(), self.truth.mode(self.number));
+            if own != Some(chosen) {
+                let how = format!("sees itself {own:?}, and chose {chosen:?}");
+                self.truth.wronged(self.number, &how);
+            }
             if self.line.link() != LinkState::Live || self.line.is_stale() {
                 let how = format!(
                     "is {:?}{}",

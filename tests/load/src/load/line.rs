@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
 use greendot_client::core::{Client, Config, Dial, LinkState, Message as Said, Output, Part};
-use greendot_protocol::{CloseCode, SUBPROTOCOL_BINARY, ServerFrame, Span, State, Time, binary};
+use greendot_protocol::{
+    CloseCode, Mode, SUBPROTOCOL_BINARY, ServerFrame, Span, State, Time, binary,
+};
 use tokio::time::{sleep_until, timeout};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{self, Message};
@@ -61,6 +63,8 @@ pub(super) enum Event {
 /// What came of it, for whoever looks on.
 #[derive(Debug)]
 pub(super) enum Note {
+    /// A server is dialled at this port.
+    Dialled(u16),
     /// The server has taken the hello that went out at this moment; the dial had begun so long before the welcome.
     Welcomed { hello: Instant, took: Duration },
     /// A beat that went out at this moment was answered.
@@ -130,6 +134,11 @@ impl Line {
 
     pub(super) fn is_stale(&self) -> bool {
         self.client.stale()
+    }
+
+    /// The user's own mode, as it is told.
+    pub(super) fn mode(&self) -> Option<Mode> {
+        self.client.mode()
     }
 
     pub(super) fn link(&self) -> LinkState {
@@ -256,6 +265,7 @@ impl Line {
         if let Some(opening) = self.opening.as_mut().filter(|it| !self.cut && it.socket.is_none()) {
             let port = self.ports[opening.node as usize % self.ports.len()];
             let address = self.address;
+            self.notes.push(Note::Dialled(port));
             opening.socket = Some(Box::pin(async move {
                 dial_from(address, port, "presence", Some(SUBPROTOCOL_BINARY)).await
             }));

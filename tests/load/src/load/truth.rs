@@ -1,5 +1,6 @@
 //! What the clients of one process really did, and what others may see of it.
 
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,9 @@ const LATE: Duration = Duration::from_secs(10);
 
 /// Latencies that are kept of each kind: enough for percentiles.
 const KEPT: usize = 2_000_000;
+
+/// So many steps of a client's story are kept.
+const STORY: usize = 10;
 
 #[derive(Debug)]
 pub(super) struct Truth {
@@ -77,6 +81,8 @@ struct User {
     dropped: Option<Instant>,
     /// Since when nothing of it gets through.
     cut: Option<Instant>,
+    /// What it went through lately, for people who look for a fault.
+    story: VecDeque<(Instant, &'static str, u16)>,
 }
 
 impl User {
@@ -89,6 +95,21 @@ impl User {
             Mode::Busy => State::Busy,
             Mode::Dnd => State::Dnd,
         }
+    }
+
+    fn tell(&mut self, what: &'static str, number: u16) {
+        if self.story.len() == STORY {
+            self.story.pop_front();
+        }
+        self.story.push_back((Instant::now(), what, number));
+    }
+
+    /// What it went through, with how many seconds ago.
+    fn story(&self, now: Instant) -> String {
+        let step = |(at, what, number): &(Instant, &str, u16)| {
+            format!("{what} {number} -{:.1}", now.saturating_duration_since(*at).as_secs_f64())
+        };
+        self.story.iter().map(step).collect::<Vec<_>>().join(", ")
     }
 
     /// Whether it is offline for others by its own word.
@@ -117,6 +138,7 @@ impl Truth {
             proved: now,
             dropped: None,
             cut: None,
+            story: VecDeque::new(),
         };
         Self {
             worker: plan.worker,
@@ -162,23 +184,32 @@ impl Truth {
         }
     }
 
+    /// A step of the user's story.
+    pub(super) fn tell(&self, user: usize, what: &'static str, number: u16) {
+        self.lock().users[user].tell(what, number);
+    }
+
     /// The user chooses, right now.
     pub(super) fn chooses(&self, user: usize, mode: Mode) {
+        self.tell(user, "chose", mode as u16);
         self.becomes(user, |row| row.mode = mode);
     }
 
     /// The user has said goodbye.
     pub(super) fn leaves(&self, user: usize) {
+        self.tell(user, "left", 0);
         self.becomes(user, |row| row.gone = true);
     }
 
     /// The user's line is cut.
     pub(super) fn is_cut(&self, user: usize) {
+        self.tell(user, "cut", 0);
         self.becomes(user, |row| row.cut = Some(Instant::now()));
     }
 
     /// The user's line is mended.
     pub(super) fn is_mended(&self, user: usize) {
+        self.tell(user, "mended", 0);
         self.becomes(user, |row| row.cut = None);
     }
 
@@ -244,7 +275,8 @@ impl Truth {
                 if row.offline + LATE < told_by {
                     let ago = (now - row.proved).as_millis();
                     inner.outcome.flapped(format!(
-                        "{who} was shown {whom} offline, who was heard {ago} ms before"
+                        "{who} was shown {whom} offline, who was heard {ago} ms before: {}",
+                        row.story(now)
                     ));
                 }
             }
@@ -280,6 +312,7 @@ impl Truth {
 
     /// A client that is there tells how all those stand whom it watches.
     pub(super) fn judge(&self, client: usize, views: impl Iterator<Item = (usize, State)>) {
+        let now = Instant::now();
         let mut inner = self.lock();
         for (user, seen) in views {
             inner.outcome.views += 1;
@@ -287,7 +320,8 @@ impl Truth {
             if seen != is {
                 let (who, whom) = (self.name(client), self.name(user));
                 let (seen, is) = (seen.name(), is.name());
-                inner.outcome.wronged(format!("{who} sees {whom} {seen}, who is {is}"));
+                let story = inner.users[user].story(now);
+                inner.outcome.wronged(format!("{who} sees {whom} {seen}, who is {is}: {story}"));
             }
         }
     }
