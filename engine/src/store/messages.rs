@@ -208,21 +208,17 @@ pub enum Request {
         /// No more than so many.
         at_most: usize,
     },
-    /// A session goes into a room.
+    /// A session goes into a room. The node that holds it says so, of whichever of its connects.
     Join {
         /// The session.
         name: SessionName,
-        /// The node's number for the connect.
-        seat: u64,
         /// The room's id.
         room: Arc<str>,
     },
-    /// A session leaves a room.
+    /// A session leaves a room. The node that holds it says so, of whichever of its connects.
     Leave {
         /// The session.
         name: SessionName,
-        /// The node's number for the connect.
-        seat: u64,
         /// The room's id.
         room: Arc<str>,
     },

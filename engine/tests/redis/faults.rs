@@ -5,9 +5,10 @@ use std::time::Duration;
 use greendot_engine::core::Settings;
 use greendot_engine::protocol::{ClientFrame, ServerFrame, Span, State, binary};
 use greendot_engine::server::RedisStore;
+use greendot_redis_server::Redis;
 
 use crate::common::{Client, Heard, Row, Server, builder, quick, spawn, until};
-use crate::rig::{Cluster, Process, Redis, info, share_with};
+use crate::rig::{Process, cluster, info, redis, share_with, tell};
 
 /// Sessions last long beside what happens here; who is silent for a beat is told to the store.
 fn settings() -> Settings {
@@ -152,7 +153,7 @@ async fn pause(millis: u64) {
 
 #[tokio::test]
 async fn sessions_of_a_killed_server_end_in_time_and_others_go_on() {
-    let redis = Redis::start(&[]);
+    let redis = redis(&[]);
     let store = RedisStore::new(redis.url());
     let one = share(&store).await;
     let mut other = Process::start(&redis.url());
@@ -175,7 +176,7 @@ async fn sessions_of_a_killed_server_end_in_time_and_others_go_on() {
 
 #[tokio::test]
 async fn who_comes_to_another_server_in_time_never_left() {
-    let redis = Redis::start(&[]);
+    let redis = redis(&[]);
     let store = RedisStore::new(redis.url());
     let one = share(&store).await;
     let mut other = Process::start(&redis.url());
@@ -189,12 +190,12 @@ async fn who_comes_to_another_server_in_time_never_left() {
 
 #[tokio::test]
 async fn a_redis_that_stands_still_ends_nobody() {
-    let redis = Redis::start(&[]);
+    let redis = redis(&[]);
     let (_servers, mut ana, bo) = apart(&redis).await;
-    redis.pause(true);
+    redis.pause(true).expect("it runs");
     // Longer than ttl. Sockets are answered all the while: ana's beats are.
     ana.sees_only(State::Online, 10_000).await;
-    redis.pause(false);
+    redis.pause(false).expect("it runs");
     ana.sees_only(State::Online, 3_000).await;
     bo.say(ClientFrame::Idle);
     ana.until_sees(State::Away).await;
@@ -202,11 +203,11 @@ async fn a_redis_that_stands_still_ends_nobody() {
 
 #[tokio::test]
 async fn a_redis_that_comes_back_empty_has_everybody_again() {
-    let mut redis = Redis::start(&[]);
+    let mut redis = redis(&[]);
     let (_servers, mut ana, bo) = apart(&redis).await;
-    redis.kill();
+    redis.kill().expect("it runs");
     ana.sees_only(State::Online, 4_000).await;
-    redis.restart();
+    redis.restart().expect("it starts");
     until(|| info(&redis, "keyspace").contains("db0:keys=")).await;
     bo.say(ClientFrame::Idle);
     ana.until_sees(State::Away).await;
@@ -216,10 +217,10 @@ async fn a_redis_that_comes_back_empty_has_everybody_again() {
 
 #[tokio::test]
 async fn flushed_scripts_are_loaded_again() {
-    let redis = Redis::start(&[]);
+    let redis = redis(&[]);
     let (_servers, mut ana, bo) = apart(&redis).await;
     for state in [State::Away, State::Online, State::Away] {
-        redis::cmd("SCRIPT").arg("FLUSH").exec(&mut redis.connection()).expect("they are gone");
+        tell(&redis, &["SCRIPT", "FLUSH"]);
         bo.say(if state == State::Away { ClientFrame::Idle } else { ClientFrame::Active });
         ana.until_sees(state).await;
     }
@@ -227,15 +228,10 @@ async fn flushed_scripts_are_loaded_again() {
 
 #[tokio::test]
 async fn cut_connections_are_made_again() {
-    let redis = Redis::start(&[]);
+    let redis = redis(&[]);
     let (_servers, mut ana, bo) = apart(&redis).await;
     for state in [State::Away, State::Online, State::Away] {
-        let kill = redis::cmd("CLIENT")
-            .arg("KILL")
-            .arg("TYPE")
-            .arg("pubsub")
-            .exec(&mut redis.connection());
-        kill.expect("they are gone");
+        tell(&redis, &["CLIENT", "KILL", "TYPE", "pubsub"]);
         bo.say(if state == State::Away { ClientFrame::Idle } else { ClientFrame::Active });
         let seen = tokio::time::timeout(Duration::from_secs(5), ana.until_sees(state)).await;
         assert!(seen.is_ok(), "{state:?}");
@@ -258,15 +254,12 @@ const UNHEARD: &str = "
 
 #[tokio::test]
 async fn lost_notices_heal_within_five_seconds() {
-    let redis = Redis::start(&[]);
+    let redis = redis(&[]);
     let (_servers, mut ana, _bo) = apart(&redis).await;
-    let mut connection = redis.connection();
-    let keys: Vec<String> = redis::cmd("KEYS").arg("*:u:bo").query(&mut connection).expect("keys");
-    let tag = keys[0].strip_suffix(":u:bo").expect("a tag");
+    let keys = tell(&redis, &["KEYS", "*:u:bo"]);
+    let tag = keys.strip_suffix(":u:bo").expect("a tag");
     for note in ["one", "two", "three"] {
-        let unheard =
-            redis::Script::new(UNHEARD).key(tag).arg("bo").arg(note).invoke::<u8>(&mut connection);
-        assert_eq!(unheard, Ok(1));
+        assert_eq!(tell(&redis, &["EVAL", UNHEARD, "1", tag, "bo", note]), "1");
         let seen = async {
             while ana.sees() != Some(State::Online) || ana.note() != note {
                 pause(20).await;
@@ -278,16 +271,9 @@ async fn lost_notices_heal_within_five_seconds() {
 
 #[tokio::test]
 async fn a_full_redis_makes_nobody_leave() {
-    let redis = Redis::start(&[]);
+    let redis = redis(&[]);
     let (_servers, mut ana, bo) = apart(&redis).await;
-    let set = |bytes: &str| {
-        let mut set = redis::cmd("CONFIG");
-        set.arg("SET")
-            .arg("maxmemory")
-            .arg(bytes)
-            .exec(&mut redis.connection())
-            .expect("it is set");
-    };
+    let set = |bytes| tell(&redis, &["CONFIG", "SET", "maxmemory", bytes]);
     set("1mb");
     ana.sees_only(State::Online, 10_000).await;
     set("0");
@@ -298,8 +284,8 @@ async fn a_full_redis_makes_nobody_leave() {
 
 #[tokio::test]
 async fn a_replica_that_takes_over_goes_on_with_everybody() {
-    let mut cluster = Cluster::start().await;
-    let replica = cluster.replica().await;
+    let mut cluster = cluster();
+    let replica = cluster.replica().expect("a replica");
     let store = RedisStore::new(cluster.servers[1].url());
     let (one, other) = (share(&store).await, share(&store).await);
     let mut watchers = Vec::new();
@@ -312,7 +298,7 @@ async fn a_replica_that_takes_over_goes_on_with_everybody() {
     for it in &mut watchers {
         it.until_sees(State::Online).await;
     }
-    cluster.servers[0].kill();
+    cluster.servers[0].kill().expect("it runs");
     until(|| info(&replica, "replication").contains("role:master")).await;
     for it in &mut watchers {
         it.sees_only(State::Online, 500).await;
@@ -327,11 +313,11 @@ async fn a_replica_that_takes_over_goes_on_with_everybody() {
 
 #[tokio::test]
 async fn with_redis_gone_people_still_connect() {
-    let mut redis = Redis::start(&[]);
+    let mut redis = redis(&[]);
     let store = RedisStore::new(redis.url());
     let one = share(&store).await;
     let _ana = one.connect("ana", "1").await;
-    redis.kill();
+    redis.kill().expect("it runs");
     let mut bo = one.open().await;
     bo.hello("bo", "1").await;
     assert!(matches!(bo.hear().await, Heard::Welcome(_)));

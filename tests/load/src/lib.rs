@@ -11,7 +11,6 @@ pub mod client;
 pub mod core;
 mod dial;
 pub mod load;
-mod port;
 mod random;
 pub mod redis;
 pub mod report;

@@ -103,7 +103,20 @@ fn told(
     })));
     all.extend(sorted(reply.rooms.iter().map(|it| roster(it, limit))));
     all.extend(of_all(&reply.turned).into_iter().map(|it| format!("turned {it}")));
-    let notices = notices.iter().filter(|it| it.2 != Notice::Nothing && heeds(it.0));
+    // A room whose members are in several partitions may be told of by each; the last word counts.
+    let is_last = |place: usize, node: NodeId, it: &Notice| match it {
+        Notice::Room { roster, .. } => !notices[place + 1..].iter().any(|later| {
+            later.0 == node
+                && matches!(&later.2, Notice::Room { roster: it, .. } if it.room == roster.room)
+        }),
+        _ => true,
+    };
+    let notices = notices
+        .iter()
+        .enumerate()
+        .filter(|(place, it)| is_last(*place, it.0, &it.2))
+        .map(|it| it.1)
+        .filter(|it| it.2 != Notice::Nothing && heeds(it.0));
     all.extend(sorted(notices.map(|it| format!("{:?} {}", it.0, notice(&it.2, limit)))));
     all
 }

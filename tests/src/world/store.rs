@@ -6,7 +6,7 @@ use std::sync::Arc;
 use greendot_engine::core::directory::SessionId;
 use greendot_engine::store::redis::PlayedRedis;
 use greendot_engine::store::{Journal, MemoryStore, NodeId, Notice, Reply, Request};
-use greendot_protocol::{Epoch, Time};
+use greendot_protocol::{Epoch, Span, Time};
 
 use super::node::Waiting;
 use super::{ARRIVAL, Task, World, played};
@@ -102,7 +102,14 @@ impl World<'_> {
             said.0.held = by_twin.0.held;
         }
         let (reply, notices) = said;
-        if !matches!(request, Request::Beat { .. } | Request::Sweep) {
+        let is_plain = match request {
+            Request::Beat { away, silent, heard } => {
+                *away == Span::ZERO && silent.is_empty() && heard.is_empty()
+            }
+            Request::Sweep => true,
+            _ => false,
+        };
+        if !is_plain {
             self.note(|| format!("R ← {id:?} {request:?}"));
         }
         // Notices of a change go before the answer to the request that caused it.

@@ -16,7 +16,8 @@ if user.record and user.record[REVOKED] then
   held[1] = 'revoked'
   return finish()
 end
-if before and is_later(before, seat, connected, since) or not before and ended and ended[1] > connected then
+-- One that is told late does not unseat another of the same moment.
+if before and is_later(before, seat, connected, since ~= 0) or not before and ended and ended[1] > connected then
   held[1] = 'another'
   return finish()
 end

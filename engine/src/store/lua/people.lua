@@ -416,13 +416,13 @@ local function choose(record, at, mode)
   put_mode(record, at, mode)
 end
 
--- Whether a session is of a later connect than a claim of the node that asks, told so long after its connect.
-local function is_later(session, seat, connected, since)
+-- Whether a session is of a later connect than a claim of the node that asks; where the two are of one moment, whether
+-- it stays.
+local function is_later(session, seat, connected, stays)
   if session[NODE] == me then
     return session[SEAT] > seat
   end
-  -- Where two are of one moment, the one that was told late does not unseat the other.
-  return session[CONNECTED] > connected or (session[CONNECTED] == connected and since ~= 0)
+  return session[CONNECTED] > connected or (session[CONNECTED] == connected and stays)
 end
 
 -- The session, if this connect of the node that asks speaks for it.

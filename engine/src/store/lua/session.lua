@@ -1,13 +1,18 @@
 -- Something happens to a session. Follows people.lua.
 --
 -- ARGV[9]  what: renew, linger, revive, idle, active, end, join, leave or sign_out
--- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out
+-- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out, join and leave
 -- ARGV[13] heard so long ago; for join and leave the room
 -- ARGV[14] for end: connected so long ago; ARGV[15] 1: it was passive
 -- ARGV[14] for how long it lingers
 local what, user, id = ARGV[9], user_of(ARGV[10]), ARGV[11]
 local seat = tonumber(ARGV[12])
 local session = claimed(user, id, seat)
+if what == 'join' or what == 'leave' then
+  -- Its node says so, of whichever of its connects.
+  session = user.sessions[id]
+  session = session and session[NODE] == me and session
+end
 
 local function heard_since()
   session[LAST] = math.max(session[LAST], now - tonumber(ARGV[13]))
@@ -15,10 +20,11 @@ end
 
 if what == 'end' then
   -- What is held of an earlier connect ends with it.
-  local it, since = user.sessions[id], tonumber(ARGV[14])
-  local heard, connected = math.max(now - tonumber(ARGV[13]), 0), math.max(now - since, 0)
+  local it = user.sessions[id]
+  local heard, connected = math.max(now - tonumber(ARGV[13]), 0), math.max(now - tonumber(ARGV[14]), 0)
   if it then
-    if not is_later(it, seat, connected, since) then
+    -- Of two of one moment it was the one told first, or it would hold the seat.
+    if not is_later(it, seat, connected, true) then
       if it[NODE] ~= me then
         tell(it[NODE], 'replaced', it[SEAT])
       end

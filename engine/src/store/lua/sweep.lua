@@ -57,6 +57,8 @@ for i = 1, #flat, 2 do
   end
 end
 
+-- Users with sessions that end: one change for each, however many end, so that their order shows nowhere.
+local fewer = {}
 local names = redis.call('ZRANGE', tag .. ':due', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
 for _, name in ipairs(names) do
   local user_name, id = named(name)
@@ -74,7 +76,8 @@ for _, name in ipairs(names) do
       user.was[id] = 'due'
       local heard = heard_of(session)
       tell(session[NODE], 'ended', session[SEAT])
-      end_session(user, id, heard)
+      take_out(user, id, heard)
+      fewer[user] = true
     elseif session[COVERED] and session[UNTIL] == 0 and row and row[RENEWED] + RENEWED_EVERY + ttl - beat > now then
       -- Its node was only late.
       undue[name] = true
@@ -82,6 +85,11 @@ for _, name in ipairs(names) do
     else
       redis.call('ZADD', tag .. ':due', at, name)
     end
+  end
+end
+for _, user in ipairs(order) do
+  if fewer[user] then
+    publish(user, settle(user))
   end
 end
 if #names == most then

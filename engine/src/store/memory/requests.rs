@@ -148,13 +148,13 @@ impl Store for MemoryStore {
                 reports = present.into_iter().map(|it| self.report(now, it)).collect();
                 outlooks.push(self.outlook(now, viewer));
             }
-            Request::Join { name, seat, room } => {
-                if let Some(session) = self.claimed(node, name, *seat) {
+            Request::Join { name, room } => {
+                if let Some(session) = self.held_by(node, name) {
                     self.directory.join(session, room);
                 }
             }
-            Request::Leave { name, seat, room } => {
-                if let Some(session) = self.claimed(node, name, *seat) {
+            Request::Leave { name, room } => {
+                if let Some(session) = self.held_by(node, name) {
                     self.directory.leave(session, room);
                 }
             }

@@ -4,7 +4,7 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::MemoryStore;
-use crate::core::directory::{Joining, SessionId};
+use crate::core::directory::{Joining, SessionId, UserId};
 use crate::store::{Claim, Departed, HeldBy, NodeId, Notice, Register, Report, SessionName};
 
 /// Sessions that one user may have at a time.
@@ -23,16 +23,15 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// Whether it is of a later connect than a claim that is told so long after its connect.
-    fn is_later_than(&self, claim: Claim, connected: Time, ago: Span) -> bool {
+    /// Whether it is of a later connect than a claim; where the two are of one moment, whether it `stays`.
+    fn is_later_than(&self, claim: Claim, connected: Time, stays: bool) -> bool {
         if on(Fault::EarlierClaimWins) {
             return false;
         }
         if self.claim.node == claim.node {
             return self.claim.seat > claim.seat;
         }
-        // Where two are of one moment, the one that was told late does not unseat the other.
-        self.connected > connected || (self.connected == connected && ago != Span::ZERO)
+        self.connected > connected || (self.connected == connected && stays)
     }
 }
 
@@ -48,6 +47,12 @@ impl MemoryStore {
     pub(super) fn claimed(&self, node: NodeId, name: &SessionName, seat: u64) -> Option<SessionId> {
         let (session, row) = self.seat_of(name)?;
         (row.claim == Claim { node, seat }).then_some(session)
+    }
+
+    /// The session, if this node holds it.
+    pub(super) fn held_by(&self, node: NodeId, name: &SessionName) -> Option<SessionId> {
+        let (session, row) = self.seat_of(name)?;
+        (row.claim.node == node).then_some(session)
     }
 
     fn index(&mut self, session: SessionId) {
@@ -110,7 +115,10 @@ impl MemoryStore {
         let user = self.directory.find(&name.user);
         let (present, before) = self.seat_of(name).unzip();
         let later = match &before {
-            Some(seat) => seat.is_later_than(claim, connected, register.connected_ago),
+            // One that is told late does not unseat another of the same moment.
+            Some(seat) => {
+                seat.is_later_than(claim, connected, register.connected_ago != Span::ZERO)
+            }
             None => self.past.has_ended_since(name, connected),
         };
         if later {
@@ -188,11 +196,24 @@ impl MemoryStore {
         heard: Time,
         turned: &mut Vec<Report>,
     ) {
-        self.vacate(now, session);
         let Some(user) = self.directory.user_of(session) else { return };
         let name = self.directory.shared_name(user);
         self.wrote(now, &name);
-        let change = self.directory.end(session, heard);
+        self.end_all(now, user, &[(session, heard)], turned);
+    }
+
+    /// Sessions of a user end, each last heard then: one change, however many they are.
+    pub(super) fn end_all(
+        &mut self,
+        now: Time,
+        user: UserId,
+        sessions: &[(SessionId, Time)],
+        turned: &mut Vec<Report>,
+    ) {
+        for &(session, _) in sessions {
+            self.vacate(now, session);
+        }
+        let change = self.directory.end_all(user, sessions);
         self.publish(now, user, change, turned);
     }
 
@@ -208,7 +229,8 @@ impl MemoryStore {
         let (heard, connected) = (now - it.heard_ago, now - it.connected_ago);
         let claim = Claim { node, seat: it.seat };
         match self.seat_of(name) {
-            Some((session, seat)) if !seat.is_later_than(claim, connected, it.connected_ago) => {
+            // Of two of one moment it was the one told first, or it would hold the seat.
+            Some((session, seat)) if !seat.is_later_than(claim, connected, true) => {
                 if seat.claim.node != node && !on(Fault::ReplacedUntold) {
                     self.tell(seat.claim.node, Notice::Replaced { seat: seat.claim.seat });
                 }
@@ -249,9 +271,7 @@ impl MemoryStore {
             let notice = Notice::Revoked { seat: seat.claim.seat };
             self.tell(seat.claim.node, notice);
             ended.push((session, self.heard_of(&seat)));
-            self.vacate(now, session);
         }
-        let change = self.directory.end_all(id, &ended);
-        self.publish(now, id, change, turned);
+        self.end_all(now, id, &ended, turned);
     }
 }

@@ -151,12 +151,8 @@ impl Calls {
             Request::SetIdle { name, seat, idle } => {
                 vec![self.session(if *idle { "idle" } else { "active" }, name, Some(*seat))]
             }
-            Request::Join { name, seat, room } => {
-                vec![self.session("join", name, Some(*seat)).with(&[room])]
-            }
-            Request::Leave { name, seat, room } => {
-                vec![self.session("leave", name, Some(*seat)).with(&[room])]
-            }
+            Request::Join { name, room } => vec![self.session("join", name, None).with(&[room])],
+            Request::Leave { name, room } => vec![self.session("leave", name, None).with(&[room])],
             Request::SignOut(name) => vec![self.session("sign_out", name, None)],
             Request::SetMode { user, mode, ago } => {
                 vec![self.user("mode", user, *ago).with(&[&(*mode as u8).to_string()])]

@@ -37,8 +37,6 @@ enum Fault {
     PauseStore,
     /// Redis is killed, and comes back empty.
     KillStore,
-    /// It does come back.
-    StoreStarts,
     /// Redis forgets its scripts.
     FlushScripts,
     /// Redis ends all connections.
@@ -149,7 +147,7 @@ impl Storm {
                 0 => self.up_to(Duration::from_secs(6)),
                 _ => self.up_to(Duration::from_secs(40)),
             },
-            Fault::FlushScripts | Fault::CutStore | Fault::StoreStarts => Duration::ZERO,
+            Fault::FlushScripts | Fault::CutStore => Duration::ZERO,
         };
         let until = (Instant::now() + lasts).min(end);
         println!(
@@ -164,13 +162,15 @@ impl Storm {
             (Fault::Pause(server), _) => stage.signal(server, "STOP")?,
             (Fault::PauseStore, Some(redis)) => redis.pause(true)?,
             (Fault::KillStore, Some(redis)) => redis.kill()?,
-            (Fault::FlushScripts, Some(redis)) => _ = redis.ask(&["SCRIPT", "FLUSH"])?,
+            (Fault::FlushScripts, Some(redis)) => {
+                redis.ask(&["SCRIPT", "FLUSH"])?;
+            }
             (Fault::CutStore, Some(redis)) => {
                 for kind in ["normal", "pubsub"] {
                     redis.ask(&["CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes"])?;
                 }
             }
-            (Fault::StoreStarts, _) | (_, None) => {}
+            (_, None) => {}
         }
         self.open.push(Open { fault, until, mending: false });
         Ok(())
@@ -194,12 +194,7 @@ fn mend(fault: &mut Fault, stage: &mut Stage) -> io::Result<bool> {
         }
         (Fault::Pause(server), _) => stage.signal(server, "CONT").map(|()| true),
         (Fault::PauseStore, Some(redis)) => redis.pause(false).map(|()| true),
-        (Fault::KillStore, Some(redis)) => {
-            redis.restart()?;
-            *fault = Fault::StoreStarts;
-            Ok(false)
-        }
-        (Fault::StoreStarts, Some(redis)) => Ok(redis.ask(&["PING"]).is_ok()),
+        (Fault::KillStore, Some(redis)) => redis.restart().map(|()| true),
         _ => Ok(true),
     }
 }

@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
-use crate::port::free_port;
-use crate::redis::{Redis, number};
+use greendot_redis_server::{Redis, free_port};
+
+use crate::redis::number;
 use crate::server::Process;
 
 /// What is to be started.
@@ -49,10 +49,7 @@ impl Stage {
     ///
     /// If one does not.
     pub fn start(staged: &Staged) -> io::Result<Self> {
-        let redis = (staged.redis || staged.servers > 1).then(Redis::start).transpose()?;
-        if let Some(redis) = &redis {
-            answers(redis)?;
-        }
+        let redis = (staged.redis || staged.servers > 1).then(|| Redis::start(&[])).transpose()?;
         let mut stage = Self { redis, servers: Vec::new(), program: staged.program.clone() };
         for number in 0..staged.servers {
             stage.servers.push(Server { port: free_port()?, state: State::Down });
@@ -167,7 +164,7 @@ impl Stage {
             );
         }
         if let Some(redis) = &self.redis {
-            let info = redis.tells()?;
+            let info = redis.ask(&["INFO"])?;
             println!(
                 "redis       {:.1} s of CPU since its start, {:.1} MB in use, {} commands",
                 number(&info, "used_cpu_user") + number(&info, "used_cpu_sys"),
@@ -176,17 +173,5 @@ impl Stage {
             );
         }
         Ok(())
-    }
-}
-
-/// Waits until it does.
-fn answers(redis: &Redis) -> io::Result<()> {
-    let patience = Instant::now() + Duration::from_secs(20);
-    loop {
-        match redis.ask(&["PING"]) {
-            Ok(_) => return Ok(()),
-            Err(error) if Instant::now() > patience => return Err(error),
-            Err(_) => thread::sleep(Duration::from_millis(50)),
-        }
     }
 }

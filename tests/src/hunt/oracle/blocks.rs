@@ -13,6 +13,8 @@ pub(super) struct Block {
     viewer: usize,
     /// Each with since when.
     walls: Vec<(u64, Wall)>,
+    /// When the latest choice was made, and by which node if not every node knew at once.
+    chosen: Option<(u64, Option<usize>)>,
     /// The choice that a node has yet to tell the others.
     untold: Option<(usize, Wall)>,
     /// When the user was last seen, as the viewer may know while it is shut out.
@@ -106,12 +108,14 @@ impl Oracle<'_> {
                 user,
                 viewer,
                 walls: Vec::new(),
+                chosen: None,
                 untold: None,
                 frozen: Bounds::default(),
                 told: None,
             });
         }
         let wanted = if shut { Wall::Shut } else { Wall::Open };
+        let before = self.blocks[place].chosen.replace((self.now, by));
         match by {
             None => {
                 self.blocks[place].untold = None;
@@ -121,7 +125,7 @@ impl Oracle<'_> {
                 // Of two choices of one moment at two nodes, no rule says which is the later.
                 let row = &mut self.blocks[place];
                 let last = row.last();
-                let tie = last.1 == Wall::Either && self.now <= last.0 + SLACK;
+                let tie = before.is_some_and(|(at, by)| by != Some(node) && self.now <= at + SLACK);
                 row.untold = (!tie).then_some((node, wanted));
                 // Of the same choice made again the store may hear of the latter only.
                 row.frozen.most = row.frozen.most.max(Some(self.now));

@@ -59,7 +59,6 @@ pub(super) struct Device {
 pub(super) struct Interest {
     pub(super) part: String,
     pub(super) user: usize,
-    pub(super) times: u32,
     /// What it was told last.
     pub(super) told: Option<Shown>,
 }

@@ -61,7 +61,11 @@ impl Oracle<'_> {
         let Some(user) = self.conns[conn].user.filter(|_| !self.conns[conn].end_waits) else {
             return;
         };
-        if let Some(session) = self.users[user].session_on(conn) {
+        let ttl = self.cluster.periods.ttl;
+        // One that arrives after the deadline does not count before it is read (rule 1).
+        if let Some(session) = self.users[user].session_on(conn)
+            && now <= session.heard.arrived + ttl
+        {
             session.heard.arrived = now;
             self.derive(user);
         }
@@ -321,7 +325,7 @@ impl Oracle<'_> {
             let arrived = self.told_as_heard(when.arrived);
             self.users[user].hear(arrived, when.read, heard);
         }
-        if let Some(old) = old.filter(|&it| self.conns[it].open) {
+        if let Some(old) = old.filter(|&it| self.conns[it].open && !self.conns[it].is_closing) {
             self.must_close(old, CloseCode::Replaced.number(), unsure_by);
         }
         self.derive(user);

@@ -13,8 +13,6 @@ use crate::world::Device as Page;
 #[derive(Clone, Debug)]
 pub(super) struct PageRoom {
     room: usize,
-    /// How often it was joined and not left.
-    times: u32,
     /// Since when: what was said to an earlier join of it is of no interest.
     since: u64,
     /// Who is there, as the engine said last.
@@ -33,17 +31,13 @@ impl Device {
         if self.gone {
             return;
         }
-        match self.rooms.iter_mut().find(|it| it.room == room) {
-            Some(row) => row.times += 1,
-            None => self.rooms.push(PageRoom { room, times: 1, since: now, told: None }),
+        if !self.rooms.iter().any(|it| it.room == room) {
+            self.rooms.push(PageRoom { room, since: now, told: None });
         }
     }
 
     pub(super) fn leaves(&mut self, room: usize) {
-        if let Some(row) = self.rooms.iter_mut().find(|it| it.room == room) {
-            row.times -= 1;
-        }
-        self.rooms.retain(|it| it.times > 0);
+        self.rooms.retain(|it| it.room != room);
     }
 
     /// A frame about a room reaches the client; it answers a join that was said at `said`.

@@ -331,19 +331,13 @@ impl Device {
             let word = self.word(user);
             (word.loose, word.wrong_since) = (Some(now), None);
         }
-        match self.interests.iter_mut().find(|it| it.user == user && it.part == part) {
-            Some(interest) => interest.times += 1,
-            None => {
-                self.interests.push(Interest { part: part.into(), user, times: 1, told: None });
-            }
+        if !self.interests.iter().any(|it| it.user == user && it.part == part) {
+            self.interests.push(Interest { part: part.into(), user, told: None });
         }
     }
 
     fn end(&mut self, part: &str, user: usize) {
         self.part(part);
-        if let Some(it) = self.interests.iter_mut().find(|it| it.user == user && it.part == part) {
-            it.times -= 1;
-        }
-        self.interests.retain(|it| it.times > 0);
+        self.interests.retain(|it| it.user != user || it.part != part);
     }
 }

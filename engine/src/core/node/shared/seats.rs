@@ -54,10 +54,7 @@ impl Node {
             },
             lingers_for: row.lingers_until.map(|at| at.since(now)),
             mode,
-            rooms: self
-                .session_of(lease)
-                .filter(|_| !on(Fault::RoomForgotten))
-                .map_or(Vec::new(), |it| self.directory.rooms_of(it).to_vec()),
+            rooms: if on(Fault::RoomForgotten) { Vec::new() } else { self.rooms_of(lease) },
             device: (*view.device).into(),
         };
         self.submit(now, Request::Connect(register), Then::Connected(lease));
@@ -66,6 +63,15 @@ impl Node {
         if let Some(shared) = self.shared.as_mut() {
             shared.silent.remove(&lease);
         }
+    }
+
+    /// The rooms that a session is in, as far as this connect has a say. Where an earlier one went the store knows, or a
+    /// later one elsewhere has left since.
+    fn rooms_of(&self, lease: ConnId) -> Vec<Arc<str>> {
+        if self.leases.is_connected(lease) {
+            return self.viewer_of(lease).map_or(Vec::new(), |it| self.watches.rooms_of(it));
+        }
+        self.session_of(lease).map_or(Vec::new(), |it| self.directory.rooms_of(it).to_vec())
     }
 
     /// The session's lease is gone, and with it what the store is told under its number.
@@ -189,16 +195,12 @@ impl Node {
 
     pub(in crate::core::node) fn share_join(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
         let Some(name) = self.session_name(conn) else { return };
-        let Some(seat) = self.seat_number(conn) else { return };
-        let room = Arc::clone(room);
-        self.submit(now, Request::Join { name, seat, room }, Then::Nothing);
+        self.submit(now, Request::Join { name, room: Arc::clone(room) }, Then::Nothing);
     }
 
     pub(in crate::core::node) fn share_leave(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
         let Some(name) = self.session_name(conn) else { return };
-        let Some(seat) = self.seat_number(conn) else { return };
-        let room = Arc::clone(room);
-        self.submit(now, Request::Leave { name, seat, room }, Then::Nothing);
+        self.submit(now, Request::Leave { name, room: Arc::clone(room) }, Then::Nothing);
     }
 
     pub(super) fn seat_number(&self, lease: ConnId) -> Option<u64> {

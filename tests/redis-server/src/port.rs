@@ -12,7 +12,7 @@ const PORTS: std::ops::Range<u16> = 20_000..32_000;
 /// # Errors
 ///
 /// If there is none.
-pub(crate) fn free_port() -> io::Result<u16> {
+pub fn free_port() -> io::Result<u16> {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let count = PORTS.end - PORTS.start;
     // Several programs at a time begin at different places.
