@@ -7,5 +7,6 @@ mod checks;
 mod common;
 mod conformance;
 mod faults;
+mod people;
 mod rig;
 mod together;
