@@ -38,7 +38,7 @@ pub(crate) fn wide() -> Result<()> {
     )
 }
 
-const STORM: &str = "--clients 300 --servers 3 --fault-every 8 --action-every 20 --cut-one-in 12 \
+const STORM: &str = "--clients 300 --servers 3 --deploy --fault-every 8 --action-every 20 --cut-one-in 12 \
                      --slow-one-in 20 --connect-rate 100";
 
 fn load(plan: &str) -> Result<()> {

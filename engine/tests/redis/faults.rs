@@ -6,7 +6,7 @@ use greendot_engine::protocol::{ClientFrame, State};
 use greendot_engine::server::RedisStore;
 
 use crate::common::{Heard, until};
-use crate::people::{Person, apart, now, pause, share};
+use crate::people::{Person, apart, now, share};
 use crate::rig::{Process, cluster, info, redis, tell};
 
 #[tokio::test]
@@ -64,7 +64,8 @@ async fn a_redis_that_comes_back_empty_has_everybody_again() {
     let mut redis = redis(&[]);
     let (_servers, mut ana, bo) = apart(&redis).await;
     redis.kill().expect("it runs");
-    ana.sees_only(State::Online, 4_000).await;
+    // Longer than ttl.
+    ana.sees_only(State::Online, 9_000).await;
     redis.restart().expect("it starts");
     until(|| info(&redis, "keyspace").contains("db0:keys=")).await;
     bo.say(ClientFrame::Idle);
@@ -118,12 +119,9 @@ async fn lost_notices_heal_within_five_seconds() {
     let tag = keys.strip_suffix(":u:bo").expect("a tag");
     for note in ["one", "two", "three"] {
         assert_eq!(tell(&redis, &["EVAL", UNHEARD, "1", tag, "bo", note]), "1");
-        let seen = async {
-            while ana.sees() != Some(State::Online) || ana.note() != note {
-                pause(20).await;
-            }
-        };
-        assert!(tokio::time::timeout(Duration::from_secs(5), seen).await.is_ok(), "{note}");
+        let read = tokio::time::timeout(Duration::from_secs(5), ana.until_reads(note)).await;
+        assert!(read.is_ok(), "{note}");
+        assert_eq!(ana.sees(), Some(State::Online));
     }
 }
 
@@ -166,6 +164,47 @@ async fn a_replica_that_takes_over_goes_on_with_everybody() {
     }
     for it in &mut watchers {
         it.until_sees(State::Away).await;
+    }
+}
+
+#[tokio::test]
+async fn a_replica_that_lacks_the_last_writes_takes_over_and_nothing_old_is_shown() {
+    let mut cluster = cluster();
+    let replica = cluster.replica().expect("a replica");
+    let store = RedisStore::new(cluster.servers[1].url());
+    let (one, other) = (share(&store).await, share(&store).await);
+    let mut watchers = Vec::new();
+    let mut people = Vec::new();
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        people.push(Person::new(&other, name, &[]).await);
+        watchers.push(Person::new(&one, &format!("watches {name}"), &[name]).await);
+    }
+    for it in &mut watchers {
+        it.until_sees(State::Online).await;
+    }
+    // From now on it learns nothing, and its master dies with what it has not been told.
+    replica.pause(true).expect("it runs");
+    tell(&cluster.servers[0], &["CLIENT", "KILL", "TYPE", "replica"]);
+    for it in &people {
+        it.say(ClientFrame::Idle);
+    }
+    for it in &mut watchers {
+        it.until_sees(State::Away).await;
+    }
+    cluster.servers[0].kill().expect("it runs");
+    replica.pause(false).expect("it runs");
+    until(|| info(&replica, "replication").contains("role:master")).await;
+    // The numbers that are given again are of another epoch.
+    for it in &mut watchers {
+        it.sees_only(State::Away, 1_000).await;
+    }
+    for (state, frame) in [(State::Online, ClientFrame::Active), (State::Away, ClientFrame::Idle)] {
+        for it in &people {
+            it.say(frame.clone());
+        }
+        for it in &mut watchers {
+            it.until_sees(state).await;
+        }
     }
 }
 

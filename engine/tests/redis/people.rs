@@ -31,9 +31,21 @@ pub(crate) async fn apart(redis: &Redis) -> ([Server; 2], Person, Person) {
 
 /// Shows signs of life for as long as it is held, and keeps what it hears.
 pub(crate) struct Person {
-    heard: tokio::sync::mpsc::UnboundedReceiver<Vec<Row>>,
+    heard: tokio::sync::mpsc::UnboundedReceiver<Told>,
     says: tokio::sync::mpsc::UnboundedSender<ClientFrame<'static>>,
     last: Option<Row>,
+    stale: bool,
+    ended: bool,
+}
+
+/// What a person is told.
+enum Told {
+    Rows(Vec<Row>),
+    Stale(bool),
+    /// The connection has ended.
+    End,
+    /// Nothing that matters here.
+    Else,
 }
 
 impl Person {
@@ -45,17 +57,49 @@ impl Person {
         let rows = if watches.is_empty() { Vec::new() } else { client.watch(watches).await };
         let (hears, heard) = tokio::sync::mpsc::unbounded_channel();
         let (says, said) = tokio::sync::mpsc::unbounded_channel();
-        hears.send(rows).expect("just made");
+        hears.send(Told::Rows(rows)).expect("just made");
         spawn(live(client, hears, said));
-        Self { heard, says, last: None }
+        Self { heard, says, last: None, stale: false, ended: false }
     }
 
     /// What is shown now of the one user watched.
     pub(crate) fn sees(&mut self) -> Option<State> {
-        while let Ok(rows) = self.heard.try_recv() {
-            self.last = rows.last().cloned().or(self.last.take());
+        while let Ok(told) = self.heard.try_recv() {
+            match told {
+                Told::Rows(rows) => self.last = rows.last().cloned().or(self.last.take()),
+                Told::Stale(stale) => self.stale = stale,
+                Told::End => self.ended = true,
+                Told::Else => {}
+            }
         }
         self.last.as_ref().map(|it| it.state)
+    }
+
+    pub(crate) async fn until_reads(&mut self, note: &str) {
+        let read = async {
+            while self.sees().is_none() || self.note() != note {
+                pause(20).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(30), read).await;
+        assert!(waited.is_ok(), "not {note:?}, but {:?}", self.last);
+    }
+
+    /// Waits until the view is said to be stale, or good again.
+    pub(crate) async fn until_stale(&mut self, stale: bool) {
+        let told = async {
+            while self.sees().is_none() || self.stale != stale {
+                pause(20).await;
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(30), told).await;
+        assert!(waited.is_ok(), "not told that stale is {stale}");
+    }
+
+    /// Whether the server has ended the connection.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.sees();
+        self.ended
     }
 
     pub(crate) fn note(&self) -> &str {
@@ -88,15 +132,17 @@ impl Person {
 
 async fn live(
     mut client: Client,
-    hears: tokio::sync::mpsc::UnboundedSender<Vec<Row>>,
+    hears: tokio::sync::mpsc::UnboundedSender<Told>,
     mut said: tokio::sync::mpsc::UnboundedReceiver<ClientFrame<'static>>,
 ) {
     loop {
         tokio::select! {
-            heard = client.next() => match heard {
-                Some(rows) => if hears.send(rows).is_err() { return },
-                None => return,
-            },
+            heard = client.next() => {
+                let ends = matches!(heard, Told::End);
+                if hears.send(heard).is_err() || ends {
+                    return;
+                }
+            }
             it = said.recv() => match it {
                 Some(frame) => client.send(&frame).await,
                 None => return,
@@ -110,24 +156,27 @@ async fn live(
 }
 
 impl Client {
-    /// The rows of the next frame, if it has any; none at the end.
-    async fn next(&mut self) -> Option<Vec<Row>> {
+    /// What the next frame tells.
+    async fn next(&mut self) -> Told {
         use futures_util::StreamExt;
         use tokio_tungstenite::tungstenite::Message;
-        match self.socket.next().await?.ok()? {
-            Message::Binary(bytes) => match binary::decode_server(&bytes).ok()?? {
-                ServerFrame::Events { entries, .. } | ServerFrame::Snapshot { entries, .. } => {
-                    Some(
-                        entries
-                            .iter()
-                            .map(|it| Row { note: it.note.into(), ..Row::of(it.number, it.state) })
-                            .collect(),
-                    )
-                }
-                _ => Some(Vec::new()),
-            },
-            Message::Close(_) => None,
-            _ => Some(Vec::new()),
+        let bytes = match self.socket.next().await {
+            Some(Ok(Message::Binary(bytes))) => bytes,
+            Some(Ok(Message::Close(_)) | Err(_)) | None => return Told::End,
+            Some(Ok(_)) => return Told::Else,
+        };
+        match binary::decode_server(&bytes) {
+            Ok(Some(
+                ServerFrame::Events { entries, .. } | ServerFrame::Snapshot { entries, .. },
+            )) => {
+                let row = |it: &greendot_engine::protocol::Entry<'_>| Row {
+                    note: it.note.into(),
+                    ..Row::of(it.number, it.state)
+                };
+                Told::Rows(entries.iter().map(row).collect())
+            }
+            Ok(Some(ServerFrame::Stale(stale))) => Told::Stale(stale),
+            _ => Told::Else,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread::sleep;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
 use greendot_load::load::{Outcome, Periods, Plan, Stage, Staged, Storm, Word, Workers, run};
@@ -50,6 +50,9 @@ struct Args {
     /// Something fails so often, on average: servers and Redis are killed, stopped, made to stand still; 0: never.
     #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
     fault_every: f64,
+    /// Each round begins with a deploy: one server after the other is replaced, and nobody is to see it.
+    #[arg(long)]
+    deploy: bool,
     /// What chooses all that is random; printed if it is not given.
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -100,7 +103,7 @@ fn work(args: &Args, worker: usize) -> io::Result<()> {
         cut_one_in: args.cut_one_in,
         connect_rate: args.connect_rate.div_ceil(processes).max(1),
         seed: args.seed.unwrap_or_default(),
-        unbroken: args.fault_every == 0.0,
+        unbroken: args.fault_every == 0.0 && !args.deploy,
         periods: Periods::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -109,7 +112,8 @@ fn work(args: &Args, worker: usize) -> io::Result<()> {
 
 /// Starts servers and processes, lets things fail, and adds up.
 fn lead(args: &Args) -> io::Result<bool> {
-    if !args.port.is_empty() && (args.fault_every > 0.0 || args.server.is_some()) {
+    let fails = args.fault_every > 0.0 || args.deploy;
+    if !args.port.is_empty() && (fails || args.server.is_some()) {
         return Err(io::Error::other("servers that run already are not started, nor do they fail"));
     }
     let here = std::env::current_exe()?;
@@ -136,15 +140,25 @@ fn lead(args: &Args) -> io::Result<bool> {
     }
     let mut workers = Workers::start(args.processes.max(1), &here, &told)?;
     workers.are_in()?;
-    let mut storm = (args.fault_every > 0.0)
-        .then(|| Storm::new(seed, Duration::from_secs_f64(args.fault_every.clamp(0.1, 1e6))));
+    let mut storm = Storm::new(seed, Duration::from_secs_f64(args.fault_every.clamp(0.1, 1e6)));
     let mut clean = true;
     let mut all = Outcome::default();
     for round in 1..=args.rounds.max(1) {
         workers.tell(Word::Live)?;
         let lasts = Duration::from_secs(args.seconds);
-        match (&mut storm, &mut stage) {
-            (Some(storm), Some(stage)) => storm.blow(stage, &mut workers, lasts)?,
+        match &mut stage {
+            Some(stage) if args.fault_every > 0.0 || args.deploy => {
+                let end = Instant::now() + lasts;
+                if args.deploy {
+                    storm.deploy(stage)?;
+                }
+                let rest = end.saturating_duration_since(Instant::now());
+                if args.fault_every > 0.0 {
+                    storm.blow(stage, &mut workers, rest)?;
+                } else {
+                    sleep(rest);
+                }
+            }
             _ => sleep(lasts),
         }
         workers.tell(Word::Quiet)?;
@@ -173,7 +187,7 @@ fn lead(args: &Args) -> io::Result<bool> {
 /// After this long without anybody doing anything everybody must see the truth.
 fn settles(args: &Args) -> Duration {
     let Periods { ttl, grace, .. } = Periods::default();
-    if args.fault_every > 0.0 {
+    if args.fault_every > 0.0 || args.deploy {
         // A store that has lost what it held spares everybody for ttl, and says `unknown` for as long as ttl + grace.
         ttl + grace.max(COMING_BACK) + LAST_WORDS
     } else if args.cut_one_in > 0 {

@@ -8,6 +8,9 @@ use super::stage::Stage;
 use super::workers::{Word, Workers};
 use crate::random::Random;
 
+/// A server may take so long to stop and to come up again.
+const REPLACED: Duration = Duration::from_secs(60);
+
 /// Faults that come and go. The same seed chooses the same ones, in the same order.
 #[derive(Debug)]
 pub struct Storm {
@@ -103,6 +106,29 @@ impl Storm {
             self.open = open;
             over?;
             sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Replaces one server after the other, as a deploy does. No fault: nobody is to see anything of it.
+    ///
+    /// # Errors
+    ///
+    /// If a server does not stop, or does not come up.
+    pub fn deploy(&mut self, stage: &mut Stage) -> io::Result<()> {
+        for server in 0..stage.ports().len() {
+            println!("{:7.1} s  server {server} is replaced", self.begun.elapsed().as_secs_f64());
+            stage.signal(server, "TERM")?;
+            let mut fault = Fault::Stop(server);
+            let patience = Instant::now() + REPLACED;
+            while !mend(&mut fault, stage)? {
+                if Instant::now() > patience {
+                    return Err(io::Error::other(format!("server {server} is not replaced")));
+                }
+                sleep(Duration::from_millis(20));
+            }
+            // Its clients come back, and find the next one there.
+            sleep(Duration::from_secs(5));
         }
         Ok(())
     }
