@@ -32,16 +32,17 @@ pub(super) fn is_used() -> bool {
     URL.get().is_some()
 }
 
-/// An empty store in Redis, if one is to be used.
+/// A store in Redis that is empty at `now`, if one is to be used.
 ///
 /// # Panics
 ///
 /// If Redis cannot be reached.
-pub(super) fn open(settings: &FileSettings) -> Option<PlayedRedis> {
+pub(super) fn open(settings: &FileSettings, now: Time) -> Option<PlayedRedis> {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let prefix = format!("played.{}.{run}", std::process::id());
-    let store = PlayedRedis::open(URL.get()?, &prefix, PARTITIONS, settings.engine, settings.thin);
+    let (url, engine, thin) = (URL.get()?, settings.engine, settings.thin);
+    let store = PlayedRedis::open(url, &prefix, PARTITIONS, engine, thin, now);
     Some(store.unwrap_or_else(|error| panic!("{error}")))
 }
 

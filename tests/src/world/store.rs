@@ -51,13 +51,14 @@ impl World<'_> {
 
     pub(super) fn open_store(&mut self) {
         let twin = self.new_twin(false);
-        let played = played::open(&self.scenario.settings);
+        let played = played::open(&self.scenario.settings, self.store_now());
         self.store = Some(SimStore { twin, played, down: false, before: BTreeMap::new() });
     }
 
     /// R loses what it held.
     pub(super) fn wipe_store(&mut self) {
         let twin = self.new_twin(true);
+        let now = self.store_now();
         if let Some(store) = self.store.as_mut() {
             for (at, user) in store.twin.journal().map_or(&[][..], |it| &it.writes) {
                 let kept = store.before.entry(user.to_string()).or_default();
@@ -69,7 +70,7 @@ impl World<'_> {
             }
             store.twin = twin;
             if let Some(played) = store.played.as_mut() {
-                played.wipe().unwrap_or_else(|error| panic!("{error}"));
+                played.wipe(now).unwrap_or_else(|error| panic!("{error}"));
             }
         }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use greendot_redis_server::Redis;
 
+pub(crate) use self::figures::number;
 use self::figures::{Figures, memory};
 use crate::report::{Budget, Report, Row};
 
