@@ -32,7 +32,7 @@ if what == 'end' then
     end
   elseif not user.ended[id] or user.ended[id][1] <= connected then
     user.ended[id] = { connected, now }
-    user.dirty['e' .. id] = true
+    user.dirty['s' .. id] = true
   end
   -- It was there, whatever was known of it here.
   -- But a revoked account's connects are refused, and what they said is of nobody.

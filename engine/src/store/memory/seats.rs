@@ -116,7 +116,9 @@ impl MemoryStore {
         let (present, before) = self.seat_of(name).unzip();
         let later = match &before {
             // One that is told late does not unseat another of the same moment.
-            Some(seat) => seat.is_later_than(claim, connected, register.connected_ago != Span::ZERO),
+            Some(seat) => {
+                seat.is_later_than(claim, connected, register.connected_ago != Span::ZERO)
+            }
             None => self.past.has_ended_since(name, connected),
         };
         if later {

@@ -75,7 +75,7 @@ pub(super) async fn who_lets_go_of_all_is_told_of_nothing(stage: &Stage) {
     assert!(matches!(other.hear().await, Notice::Sessions { .. }));
     other.ask(Request::HearNothing).await;
     one.ask(Request::SetIdle { name: name("ana", "1"), seat: 1, idle: true }).await;
-    one.ask(Request::Join { name: name("ana", "1"), seat: 1, room: "r".into() }).await;
+    one.ask(Request::Join { name: name("ana", "1"), room: "r".into() }).await;
     let (user, viewer, ago) = ("bo".into(), "ana".into(), Some(Span::ZERO));
     one.ask(Request::SetBlock { user, viewer, blocked: true, ago }).await;
     other.hears_no_more().await;

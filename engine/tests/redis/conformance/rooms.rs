@@ -10,12 +10,12 @@ async fn look(node: &mut Node) -> Roster {
     node.ask(Request::LookInto { rooms: vec!["r".into()] }).await.rooms.remove(0)
 }
 
-async fn join(node: &mut Node, user: &str, seat: u64) {
-    node.ask(Request::Join { name: name(user, "1"), seat, room: "r".into() }).await;
+async fn join(node: &mut Node, user: &str) {
+    node.ask(Request::Join { name: name(user, "1"), room: "r".into() }).await;
 }
 
-async fn leave(node: &mut Node, user: &str, seat: u64) {
-    node.ask(Request::Leave { name: name(user, "1"), seat, room: "r".into() }).await;
+async fn leave(node: &mut Node, user: &str) {
+    node.ask(Request::Leave { name: name(user, "1"), room: "r".into() }).await;
 }
 
 fn roster(notice: &Notice) -> Option<&Roster> {
@@ -40,20 +40,20 @@ pub(super) async fn a_room_tells_who_is_there(stage: &Stage) {
     for (seat, user) in ["ana", "bo"].iter().enumerate() {
         one.connect(user, "1", seat as u64).await;
     }
-    join(&mut one, "ana", 0).await;
+    join(&mut one, "ana").await;
     let first = look(&mut other).await;
     assert_eq!((first.count, &*first.members[0]), (1, "ana"));
-    join(&mut one, "bo", 1).await;
+    join(&mut one, "bo").await;
     hear_members(&mut other, &["ana", "bo"]).await;
     // Once more is nothing more.
-    join(&mut one, "bo", 1).await;
+    join(&mut one, "bo").await;
     other.hears_no_more().await;
-    leave(&mut one, "ana", 0).await;
+    leave(&mut one, "ana").await;
     hear_members(&mut other, &["bo"]).await;
     one.ask(Request::SignOut(name("bo", "1"))).await;
     hear_members(&mut other, &[]).await;
     other.ask(Request::LookOut { rooms: vec!["r".into()] }).await;
-    join(&mut one, "ana", 0).await;
+    join(&mut one, "ana").await;
     other.hears_no_more().await;
     let last = look(&mut other).await;
     assert_eq!(last.count, 1);
@@ -63,7 +63,7 @@ pub(super) async fn a_room_tells_who_is_there(stage: &Stage) {
 pub(super) async fn who_is_invisible_is_in_no_room(stage: &Stage) {
     let (mut one, mut other) = (stage.node().await, stage.node().await);
     one.connect("ana", "1", 1).await;
-    join(&mut one, "ana", 1).await;
+    join(&mut one, "ana").await;
     assert_eq!(look(&mut other).await.count, 1);
     let mode = |mode| Request::SetMode { user: "ana".into(), mode, ago: Span::ZERO };
     one.ask(mode(Mode::Invisible)).await;
@@ -75,7 +75,7 @@ pub(super) async fn who_is_invisible_is_in_no_room(stage: &Stage) {
 pub(super) async fn a_room_registered_again_is_the_same(stage: &Stage) {
     let (mut one, mut other) = (stage.node().await, stage.node().await);
     one.connect("ana", "1", 1).await;
-    join(&mut one, "ana", 1).await;
+    join(&mut one, "ana").await;
     look(&mut other).await;
     let again = Register { rooms: vec!["r".into()], ..register("ana", "1", 1) };
     one.register(again).await;
@@ -83,7 +83,7 @@ pub(super) async fn a_room_registered_again_is_the_same(stage: &Stage) {
     // It comes along with a connect elsewhere.
     other.connect("ana", "1", 5).await;
     assert_eq!(look(&mut other).await.count, 1);
-    leave(&mut other, "ana", 5).await;
+    leave(&mut other, "ana").await;
     hear_members(&mut other, &[]).await;
 }
 
@@ -93,7 +93,7 @@ pub(super) async fn a_crowd_is_counted_at_a_bounded_rate(stage: &Stage) {
     for seat in 0..limit + 1 {
         let user = format!("first {seat}");
         one.connect(&user, "1", seat).await;
-        join(&mut one, &user, seat).await;
+        join(&mut one, &user).await;
     }
     let crowd = look(&mut other).await;
     assert_eq!(crowd.count as u64, limit + 1);
@@ -101,7 +101,7 @@ pub(super) async fn a_crowd_is_counted_at_a_bounded_rate(stage: &Stage) {
     for seat in 20..40 {
         let user = format!("later {seat}");
         one.connect(&user, "1", seat).await;
-        join(&mut one, &user, seat).await;
+        join(&mut one, &user).await;
     }
     let all = limit + 21;
     // At most once a second and partition, however many come; in the end all are told of.

@@ -64,7 +64,7 @@ pub(super) async fn the_later_connect_takes_over_and_the_earlier_has_no_effect_a
     one.ask(Request::SetIdle { name: name.clone(), seat: 1, idle: false }).await;
     let (heard_ago, lasts) = (Span::ZERO, Span::ZERO);
     one.ask(Request::Linger { name: name.clone(), seat: 1, heard_ago, lasts }).await;
-    one.ask(Request::Join { name, seat: 1, room: "r".into() }).await;
+    one.ask(Request::Join { name, room: "r".into() }).await;
     let earlier = Span::from_millis(60_000);
     let end = Departed { connected_ago: earlier, heard_ago: earlier, ..departed("ana", "1", 1) };
     one.ask(Request::End(end)).await;

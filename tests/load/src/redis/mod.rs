@@ -1,7 +1,8 @@
-//! What renewals cost Redis, beside one script for each heartbeat on the same server.
+//! What renewals cost Redis, beside one script for each heartbeat on the same server; and how late ends are told.
 
 mod figures;
 mod sessions;
+mod sweep;
 mod textbook;
 
 use std::io;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use greendot_redis_server::Redis;
 
 use self::figures::{Figures, memory};
+pub use self::sweep::sweep;
 use crate::report::{Budget, Report, Row};
 
 /// Nodes that share the sessions.
