@@ -6,7 +6,7 @@ use greendot_engine::core::{
     ConnId, Connect, Fineness, Mark, Node, Output, SelfReport, Settings, Start,
 };
 use greendot_engine::protocol::{ClientFrame, Epoch, Mode, Span, Time, WatchItem, binary};
-use greendot_engine::store::{MemoryStore, NodeId, Store};
+use greendot_engine::store::{MemoryStore, NodeId, Notice, Store};
 
 /// A connection: its node, and what the node calls it.
 pub(crate) type Line = (usize, ConnId);
@@ -24,6 +24,9 @@ pub(crate) struct Cluster {
     /// Lines that are listened to, with their names.
     heard: BTreeMap<Line, String>,
     ready: BTreeSet<Line>,
+    /// Notices to this node wait: it has not read them yet.
+    held: Option<usize>,
+    waiting: Vec<(usize, u64, Notice)>,
     pub(crate) transcript: Vec<Told>,
     /// What the application lets a viewer see of a user.
     pub(crate) audience: Box<Audience>,
@@ -60,6 +63,8 @@ impl Cluster {
             now,
             heard: BTreeMap::new(),
             ready: BTreeSet::new(),
+            held: None,
+            waiting: Vec::new(),
             transcript: Vec::new(),
             audience: Box::new(|_, _| Some(Fineness::Live)),
             thinks: 0,
@@ -117,6 +122,12 @@ impl Cluster {
         self.settle();
     }
 
+    /// What the store knows of the user's choice.
+    pub(crate) fn mode(&self, user: &str) -> Option<Mode> {
+        let directory = self.store.as_ref()?.directory();
+        Some(directory.mode(directory.find(user)?).0)
+    }
+
     pub(crate) fn set_mode(&mut self, node: usize, user: &str, mode: Mode) {
         self.nodes[node].set_mode(self.now, user, mode);
         self.settle();
@@ -163,6 +174,20 @@ impl Cluster {
         self.asks += 1;
         self.names.insert(self.asks, name.to_owned());
         self.nodes[node].list(self.now, self.asks, viewer);
+        self.settle();
+    }
+
+    /// From now on this node reads no notices, but whatever else reaches it.
+    pub(crate) fn hold_notices(&mut self, node: usize) {
+        self.held = Some(node);
+    }
+
+    /// It reads those that wait.
+    pub(crate) fn release_notices(&mut self) {
+        self.held = None;
+        for (to, number, notice) in std::mem::take(&mut self.waiting) {
+            self.nodes[to].handle_notice(self.now, number, &notice);
+        }
         self.settle();
     }
 
@@ -233,11 +258,15 @@ impl Cluster {
                 let Some(store) = self.store.as_mut() else { return };
                 let reply = store.handle(now, NodeId(node as u64 + 1), &request);
                 let mut notices = Vec::new();
-                while let Some(notice) = store.poll_notice() {
-                    notices.push(notice);
+                while let Some((to, number, notice)) = store.poll_notice() {
+                    notices.push((to.0 as usize - 1, number, notice));
                 }
                 for (to, number, notice) in notices {
-                    self.nodes[to.0 as usize - 1].handle_notice(self.now, number, &notice);
+                    if self.held == Some(to) {
+                        self.waiting.push((to, number, notice));
+                    } else {
+                        self.nodes[to].handle_notice(self.now, number, &notice);
+                    }
                 }
                 self.nodes[node].handle_reply(self.now, number, &reply);
             }

@@ -7,5 +7,8 @@ mod checks;
 mod common;
 mod conformance;
 mod faults;
+mod nodes;
+mod people;
 mod rig;
 mod together;
+mod wire;

@@ -62,6 +62,31 @@ impl Process {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");
     }
+
+    /// Asks it to stop, as a deploy does, and waits until it has.
+    pub(crate) fn stop(&mut self) {
+        signal(&self.child, "TERM");
+        self.child.wait().expect("it ends");
+    }
+
+    /// It stands still, or goes on.
+    pub(crate) fn pause(&self, paused: bool) {
+        signal(&self.child, if paused { "STOP" } else { "CONT" });
+    }
+
+    /// Memory that is in use and resident, in bytes.
+    pub(crate) fn resident(&self) -> u64 {
+        let file = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(file).expect("it runs");
+        let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).expect("a line");
+        let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+        kilobytes * 1024
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
 }
 
 impl Drop for Process {

@@ -3,7 +3,8 @@
 use std::io;
 use std::time::Duration;
 
-use crate::server::{Redis, free_port};
+use crate::port::free_port;
+use crate::server::Redis;
 
 /// Slots of the three masters, first and last.
 const RANGES: [(&str, &str); 3] = [("0", "5460"), ("5461", "10922"), ("10923", "16383")];

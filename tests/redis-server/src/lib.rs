@@ -5,8 +5,10 @@
 //! them goes word by word ([`Redis::ask`]), so that this crate needs no client, and builds in a moment.
 
 mod cluster;
+mod port;
 mod reply;
 mod server;
 
 pub use cluster::Cluster;
-pub use server::{Redis, free_port};
+pub use port::free_port;
+pub use server::Redis;

@@ -1,12 +1,12 @@
 //! A process of `redis-server`.
 
 use std::io;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::port::free_port;
 use crate::reply::ask;
 
 /// Another process may take a port between its being found free and Redis' listening there.
@@ -19,15 +19,6 @@ pub struct Redis {
     port: u16,
     folder: PathBuf,
     settings: Vec<String>,
-}
-
-/// A port of loopback that was free a moment ago.
-///
-/// # Errors
-///
-/// If none is free.
-pub fn free_port() -> io::Result<u16> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 impl Redis {

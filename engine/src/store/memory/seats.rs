@@ -1,11 +1,15 @@
 //! The seats of sessions: who holds each, until when, and how they end.
 
+use std::sync::Arc;
+
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::MemoryStore;
 use crate::core::directory::{Joining, SessionId, UserId};
-use crate::store::{Claim, Departed, HeldBy, NodeId, Notice, Register, Report, SessionName};
+use crate::store::{
+    Claim, Departed, HeldBy, NodeId, Notice, Register, Report, SessionName, Speaker,
+};
 
 /// Sessions that one user may have at a time.
 const SESSIONS_OF_A_USER: usize = 256;
@@ -47,6 +51,16 @@ impl MemoryStore {
     pub(super) fn claimed(&self, node: NodeId, name: &SessionName, seat: u64) -> Option<SessionId> {
         let (session, row) = self.seat_of(name)?;
         (row.claim == Claim { node, seat }).then_some(session)
+    }
+
+    /// Whether a later connect has the session that this one says something in the name of, or has had it.
+    pub(super) fn is_over(&self, now: Time, node: NodeId, user: &Arc<str>, by: &Speaker) -> bool {
+        let name = SessionName { user: Arc::clone(user), session: Arc::clone(&by.session) };
+        let (claim, connected) = (Claim { node, seat: by.seat }, now - by.connected_ago);
+        match self.seat_of(&name) {
+            Some((_, seat)) => seat.is_later_than(claim, connected, true),
+            None => self.past.has_ended_since(&name, connected),
+        }
     }
 
     /// The session, if this node holds it.

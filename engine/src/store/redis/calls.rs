@@ -8,7 +8,7 @@ use redis::Cmd;
 use super::keys::Keys;
 use super::scripts::{Name, Scripts};
 use crate::core::Settings;
-use crate::store::{NodeId, Register, Request, SessionName, Silent};
+use crate::store::{NodeId, Register, Request, SessionName, Silent, Speaker};
 
 /// Sessions that one script ends at most: some milliseconds of the server's time.
 const SLICE: u32 = 100;
@@ -154,11 +154,12 @@ impl Calls {
             Request::Join { name, room } => vec![self.session("join", name, None).with(&[room])],
             Request::Leave { name, room } => vec![self.session("leave", name, None).with(&[room])],
             Request::SignOut(name) => vec![self.session("sign_out", name, None)],
-            Request::SetMode { user, mode, ago } => {
-                vec![self.user("mode", user, *ago).with(&[&(*mode as u8).to_string()])]
+            Request::SetMode { user, mode, ago, by } => {
+                let call = self.user("mode", user, *ago).with(&[&(*mode as u8).to_string()]);
+                vec![said_by(call, by.as_ref())]
             }
-            Request::SetNote { user, note, ago } => {
-                vec![self.user("note", user, *ago).with(&[note])]
+            Request::SetNote { user, note, ago, by } => {
+                vec![said_by(self.user("note", user, *ago).with(&[note]), by.as_ref())]
             }
             Request::SetLastSeen { user, wish, ago } => {
                 vec![self.user("wish", user, *ago).with(&[&(*wish as u8).to_string()])]
@@ -303,4 +304,11 @@ impl Call {
         }
         self
     }
+}
+
+/// The same, said over this connect.
+fn said_by(call: Call, by: Option<&Speaker>) -> Call {
+    let Some(by) = by else { return call };
+    let (seat, connected_ago) = (by.seat.to_string(), by.connected_ago.as_millis().to_string());
+    call.with(&[&by.session, &seat, &connected_ago])
 }

@@ -41,7 +41,8 @@ pub(super) async fn who_is_invisible_has_two_faces(stage: &Stage) {
     let (mut one, mut other) = (stage.node().await, stage.node().await);
     one.connect("ana", "1", 1).await;
     other.subscribe(&["ana"]).await;
-    let hide = Request::SetMode { user: "ana".into(), mode: Mode::Invisible, ago: Span::ZERO };
+    let hide =
+        Request::SetMode { user: "ana".into(), mode: Mode::Invisible, ago: Span::ZERO, by: None };
     one.ask(hide).await;
     let hidden = other.hear_of("ana").await;
     assert_eq!((hidden.public.state, hidden.own.state), (State::Offline, State::Online));
@@ -90,7 +91,8 @@ pub(super) async fn those_who_are_present_are_listed(stage: &Stage) {
     for (seat, user) in ["ana", "bo", "cy", "dee"].iter().enumerate() {
         one.connect(user, "1", seat as u64).await;
     }
-    let hide = Request::SetMode { user: "dee".into(), mode: Mode::Invisible, ago: Span::ZERO };
+    let hide =
+        Request::SetMode { user: "dee".into(), mode: Mode::Invisible, ago: Span::ZERO, by: None };
     one.ask(hide).await;
     let all = one.ask(Request::List { viewer: "ana".into(), at_most: 10 }).await;
     let mut users: Vec<_> = all.reports.iter().map(|it| it.user.to_string()).collect();

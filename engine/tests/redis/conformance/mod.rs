@@ -48,6 +48,7 @@ cases! {
         a_mode_reaches_all_sessions_and_outlives_them,
         a_repeated_mode_does_not_beat_a_choice,
         what_was_said_earlier_and_told_later_does_not_count,
+        words_of_a_connect_that_was_taken_over_have_no_effect,
         a_note_shows_while_the_user_is_there,
         a_wish_is_told_and_counted,
         a_revoked_account_ends_everywhere_in_one_change,

@@ -65,7 +65,7 @@ pub(super) async fn who_is_invisible_is_in_no_room(stage: &Stage) {
     one.connect("ana", "1", 1).await;
     join(&mut one, "ana").await;
     assert_eq!(look(&mut other).await.count, 1);
-    let mode = |mode| Request::SetMode { user: "ana".into(), mode, ago: Span::ZERO };
+    let mode = |mode| Request::SetMode { user: "ana".into(), mode, ago: Span::ZERO, by: None };
     one.ask(mode(Mode::Invisible)).await;
     hear_members(&mut other, &[]).await;
     one.ask(mode(Mode::Auto)).await;

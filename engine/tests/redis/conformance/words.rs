@@ -2,18 +2,18 @@
 
 use greendot_engine::core::LastSeen;
 use greendot_engine::protocol::{Mode, ModeChoice, Revision, Span, State};
-use greendot_engine::store::{Departed, HeldBy, Notice, Register, Request};
+use greendot_engine::store::{Departed, HeldBy, Notice, Register, Request, Speaker};
 
 use super::stage::{Node, Stage, name, register};
 
 async fn mode(node: &mut Node, mode: Mode, ago: u64) {
     let ago = Span::from_millis(ago);
-    node.ask(Request::SetMode { user: "ana".into(), mode, ago }).await;
+    node.ask(Request::SetMode { user: "ana".into(), mode, ago, by: None }).await;
 }
 
 async fn note(node: &mut Node, note: &str, ago: u64) {
     let ago = Span::from_millis(ago);
-    node.ask(Request::SetNote { user: "ana".into(), note: note.into(), ago }).await;
+    node.ask(Request::SetNote { user: "ana".into(), note: note.into(), ago, by: None }).await;
 }
 
 async fn revoke(node: &mut Node, revoked: bool, ago: u64) {
@@ -89,6 +89,55 @@ pub(super) async fn what_was_said_earlier_and_told_later_does_not_count(stage: &
     assert_eq!(one.read("bo").await.expect("known").wish, LastSeen::Never);
     other.ask(wish(LastSeen::Words, 10_000)).await;
     assert_eq!(one.read("bo").await.expect("known").wish, LastSeen::Words);
+}
+
+pub(super) async fn words_of_a_connect_that_was_taken_over_have_no_effect(stage: &Stage) {
+    let (mut one, mut other) = (stage.node().await, stage.node().await);
+    one.register(Register { connected_ago: Span::from_millis(9_000), ..register("ana", "1", 1) })
+        .await;
+    let by = |seat, connected| {
+        let connected_ago = Span::from_millis(connected);
+        Some(Speaker { session: "1".into(), seat, connected_ago })
+    };
+    let mode = |mode, by| Request::SetMode { user: "ana".into(), mode, ago: Span::ZERO, by };
+    let note = |note: &str, by| Request::SetNote {
+        user: "ana".into(),
+        note: note.into(),
+        ago: Span::ZERO,
+        by,
+    };
+    one.ask(mode(Mode::Busy, by(1, 9_000))).await;
+    one.ask(note("first", by(1, 9_000))).await;
+    assert_eq!(one.state_of("ana").await, State::Busy);
+    // The node of the first has not read yet that it moved on.
+    other
+        .register(Register { connected_ago: Span::from_millis(2_000), ..register("ana", "1", 5) })
+        .await;
+    other.ask(mode(Mode::Dnd, by(5, 2_000))).await;
+    one.ask(mode(Mode::Away, by(1, 9_000))).await;
+    one.ask(note("late", by(1, 9_000))).await;
+    assert_eq!(one.state_of("ana").await, State::Dnd);
+    assert_eq!(&*one.read("ana").await.expect("known").note, "first");
+    // Nor when what moved on is over.
+    let it = Departed {
+        name: name("ana", "1"),
+        seat: 5,
+        connected_ago: Span::from_millis(2_000),
+        heard_ago: Span::ZERO,
+        passive: false,
+        bye: true,
+    };
+    other.ask(Request::End(it)).await;
+    one.ask(mode(Mode::Away, by(1, 9_000))).await;
+    let held = other.connect("ana", "2", 6).await;
+    assert!(matches!(held, HeldBy::You { mode: Mode::Dnd, .. }), "{held:?}");
+    // Of a session that the store has lost nothing is known to the contrary.
+    one.ask(mode(
+        Mode::Busy,
+        Some(Speaker { session: "9".into(), seat: 9, connected_ago: Span::ZERO }),
+    ))
+    .await;
+    assert_eq!(one.state_of("ana").await, State::Busy);
 }
 
 pub(super) async fn a_note_shows_while_the_user_is_there(stage: &Stage) {

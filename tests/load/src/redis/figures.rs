@@ -58,7 +58,7 @@ pub(super) fn memory(redis: &Redis) -> io::Result<f64> {
 }
 
 /// A field of what the server tells of itself.
-fn number(info: &str, name: &str) -> f64 {
+pub(crate) fn number(info: &str, name: &str) -> f64 {
     let line = info.lines().find_map(|it| it.strip_prefix(name)?.strip_prefix(':'));
     line.and_then(|it| it.trim().parse().ok()).unwrap_or(0.0)
 }

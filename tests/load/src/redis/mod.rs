@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use greendot_redis_server::Redis;
 
+pub(crate) use self::figures::number;
 use self::figures::{Figures, memory};
 pub use self::sweep::sweep;
 use crate::report::{Budget, Report, Row};

@@ -8,7 +8,7 @@ use greendot_protocol::{Mode, ModeChoice, Span, Time};
 use super::{BEAT, Reach, Seat, Then};
 use crate::core::leases::ConnId;
 use crate::core::node::Node;
-use crate::store::{Departed, Register, Request, SessionName, Silent};
+use crate::store::{Departed, Register, Request, SessionName, Silent, Speaker};
 
 impl Node {
     /// A session has connected here.
@@ -164,20 +164,35 @@ impl Node {
         }
     }
 
-    pub(in crate::core::node) fn share_mode(&mut self, now: Time, user: &Arc<str>, mode: Mode) {
-        self.submit(
-            now,
-            Request::SetMode { user: Arc::clone(user), mode, ago: Span::ZERO },
-            Then::Nothing,
-        );
+    /// The user's choice, said over this connection or by the application.
+    pub(in crate::core::node) fn share_mode(
+        &mut self,
+        now: Time,
+        user: &Arc<str>,
+        mode: Mode,
+        by: Option<ConnId>,
+    ) {
+        let (user, ago, by) = (Arc::clone(user), Span::ZERO, self.speaker(now, by));
+        self.submit(now, Request::SetMode { user, mode, ago, by }, Then::Nothing);
     }
 
-    pub(in crate::core::node) fn share_note(&mut self, now: Time, user: &Arc<str>, note: Arc<str>) {
-        self.submit(
-            now,
-            Request::SetNote { user: Arc::clone(user), note, ago: Span::ZERO },
-            Then::Nothing,
-        );
+    /// The same of the user's note.
+    pub(in crate::core::node) fn share_note(
+        &mut self,
+        now: Time,
+        user: &Arc<str>,
+        note: Arc<str>,
+        by: Option<ConnId>,
+    ) {
+        let (user, ago, by) = (Arc::clone(user), Span::ZERO, self.speaker(now, by));
+        self.submit(now, Request::SetNote { user, note, ago, by }, Then::Nothing);
+    }
+
+    fn speaker(&self, now: Time, conn: Option<ConnId>) -> Option<Speaker> {
+        let conn = conn?;
+        let session = self.session_name(conn)?.session;
+        let seat = self.shared.as_ref()?.seats.get(&conn)?;
+        Some(Speaker { session, seat: seat.number, connected_ago: now.since(seat.connected) })
     }
 
     pub(in crate::core::node) fn share_revoke(

@@ -31,8 +31,10 @@ impl Word {
     /// The word in a request, if there is one.
     pub(super) fn of(now: Time, request: &Request) -> Option<Self> {
         Some(match request {
-            Request::SetMode { user, mode, ago } => Self::Mode(Arc::clone(user), *mode, now - *ago),
-            Request::SetNote { user, note, ago } => {
+            Request::SetMode { user, mode, ago, .. } => {
+                Self::Mode(Arc::clone(user), *mode, now - *ago)
+            }
+            Request::SetNote { user, note, ago, .. } => {
                 Self::Note(Arc::clone(user), Arc::clone(note), now - *ago)
             }
             Request::SetBlock { user, viewer, blocked, ago: Some(ago) } => {
@@ -59,8 +61,12 @@ impl Word {
     /// The request that says it.
     pub(super) fn request(self, now: Time) -> Request {
         match self {
-            Self::Mode(user, mode, at) => Request::SetMode { user, mode, ago: now.since(at) },
-            Self::Note(user, note, at) => Request::SetNote { user, note, ago: now.since(at) },
+            Self::Mode(user, mode, at) => {
+                Request::SetMode { user, mode, ago: now.since(at), by: None }
+            }
+            Self::Note(user, note, at) => {
+                Request::SetNote { user, note, ago: now.since(at), by: None }
+            }
             Self::Block(user, viewer, blocked, at) => {
                 Request::SetBlock { user, viewer, blocked, ago: Some(now.since(at)) }
             }
