@@ -19,13 +19,22 @@ local users, order = {}, {}
 -- Members that leave an index at the end, and users whom others begin to see present, or cease to.
 local undue, appears = {}, {}
 
--- A user; what is written is what is marked in its `dirty`.
+-- Lists of nodes are alike for many users. None is ever changed: another takes its place.
+local unpacked = setmetatable({}, {
+  __index = function(known, value)
+    local list = cmsgpack.unpack(value)
+    known[value] = list
+    return list
+  end,
+})
+
+-- A user; what is written is what is marked in its `dirty`: by field, and of sessions by their ids in `moved`.
 local function user_of(name)
   local user = users[name]
   if user then
     return user
   end
-  user = { name = name, key = tag .. ':u:' .. name, sessions = {}, ended = {}, was = {}, count = 0, dirty = {} }
+  user = { name = name, key = tag .. ':u:' .. name, sessions = {}, ended = {}, was = {}, count = 0, dirty = {}, moved = {} }
   local flat = redis.call('HGETALL', user.key)
   for i = 1, #flat, 2 do
     local field, value = flat[i], flat[i + 1]
@@ -44,9 +53,9 @@ local function user_of(name)
     elseif kind == 100 then
       user.said = cmsgpack.unpack(value)
     elseif kind == 119 then
-      user.watching = cmsgpack.unpack(value)
+      user.watching = unpacked[value]
     elseif kind == 111 then
-      user.owners = cmsgpack.unpack(value)
+      user.owners = unpacked[value]
     end
   end
   users[name] = user
@@ -136,13 +145,13 @@ local function place(user, id)
     redis.call('SADD', tag .. ':c:' .. is, name)
   end
   user.was[id] = is
-  user.dirty['s' .. id] = true
+  user.moved[id] = true
 end
 
 -- Interest ---------------------------------------------------------------------------------------
 
--- By entry: the node, or false if it does not want to hear any more.
-local listed = {}
+-- By list: the nodes in it that still want to hear.
+local heard_by = {}
 
 -- Lists of nodes that want to hear of something name each with what it had let go of by then: NODE/HEARS. What it has
 -- let go of since, and who is long gone, falls out of a list when that is written next.
@@ -163,20 +172,22 @@ end
 
 -- The nodes of a list that still want to hear.
 local function hearing(list)
-  local ids = {}
-  for _, it in ipairs(list or {}) do
-    local id = listed[it]
-    if id == nil then
-      local hears
-      id, hears = string.match(it, '^(%d+)/(%d+)$')
-      local row = id and node_of(id)
-      id = row and row[HEARS] == tonumber(hears) and id or false
-      listed[it] = id
-    end
-    if id then
+  if not list then
+    return {}
+  end
+  local ids = heard_by[list]
+  if ids then
+    return ids
+  end
+  ids = {}
+  for _, it in ipairs(list) do
+    local id, hears = string.match(it, '^(%d+)/(%d+)$')
+    local row = id and node_of(id)
+    if row and row[HEARS] == tonumber(hears) then
       ids[#ids + 1] = id
     end
   end
+  heard_by[list] = ids
   return ids
 end
 
@@ -455,7 +466,7 @@ end
 
 -- Writing ----------------------------------------------------------------------------------------
 
-local LISTS = { w = 'watching', o = 'owners' }
+local FIELDS = { r = 'record', d = 'said', w = 'watching', o = 'owners' }
 
 local function save(user)
   local set, gone = {}, {}
@@ -467,24 +478,20 @@ local function save(user)
       end
     end
   end
-  for field in pairs(user.dirty) do
-    local kind, id, value = string.sub(field, 1, 1), string.sub(field, 2), nil
-    if kind == 's' then
-      value = user.sessions[id] or user.ended[id]
-    elseif kind == 'r' then
-      value = user.record
-    elseif kind == 'd' then
-      value = user.said
-    else
-      value = user[LISTS[kind]]
-      value = value and value[1] and value
-    end
+  local function write(field, value)
     if value then
       set[#set + 1] = field
       set[#set + 1] = cmsgpack.pack(value)
     else
       gone[#gone + 1] = field
     end
+  end
+  for id in pairs(user.moved) do
+    write('s' .. id, user.sessions[id] or user.ended[id])
+  end
+  for field in pairs(user.dirty) do
+    local value = user[FIELDS[field]]
+    write(field, value and value[1] ~= nil and value or field == 'd' and value)
   end
   if #set > 0 then
     redis.call('HSET', user.key, unpack(set))
