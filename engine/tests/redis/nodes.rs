@@ -128,6 +128,28 @@ async fn a_server_that_is_cut_off_says_so_and_serves_on() {
 }
 
 #[tokio::test]
+async fn what_a_dead_server_asked_of_a_redis_that_stood_still_is_not_done_afterwards() {
+    let redis = redis(&[]);
+    let one = share(&RedisStore::new(redis.url())).await;
+    let mut other = Process::start(&redis.url());
+    let mut ana = Person::new(&one, "ana", &["bo"]).await;
+    redis.pause(true).expect("it runs");
+    // Its connect waits at Redis, is given up, and the server dies.
+    let _gone = Person::over(other.connect("bo", "1").await, &[]).await;
+    other.kill();
+    // The person is at another server since; that one can tell Redis no sooner than it goes on.
+    let mut bo = Person::new(&one, "bo", &[]).await;
+    ana.until_stale(true).await;
+    redis.pause(false).expect("it runs");
+    ana.until_sees(State::Online).await;
+    // Whatever waited there was older than where the person is now.
+    ana.sees_only(State::Online, 3_000).await;
+    assert!(!bo.has_ended(), "nobody took the session");
+    bo.say(ClientFrame::Idle);
+    ana.until_sees(State::Away).await;
+}
+
+#[tokio::test]
 async fn while_redis_stands_still_sockets_are_answered_and_memory_stays_bounded() {
     const PEOPLE: usize = 40;
     let redis = redis(&[]);
@@ -146,7 +168,7 @@ async fn while_redis_stands_still_sockets_are_answered_and_memory_stays_bounded(
             client.send(&ClientFrame::Note(if turn % 2 == 0 { "here" } else { "there" })).await;
         }
         let asked = now();
-        ana.beat(turn).await;
+        ana.beat_through(turn).await;
         longest = longest.max(asked.elapsed_ms());
         sizes.push(server.resident());
         pause(100).await;

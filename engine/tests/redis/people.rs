@@ -156,6 +156,26 @@ async fn live(
 }
 
 impl Client {
+    /// Beats, and waits for the answer, whatever else is told meanwhile.
+    pub(crate) async fn beat_through(&mut self, number: u8) {
+        use futures_util::StreamExt;
+        use tokio_tungstenite::tungstenite::Message;
+        let beat = greendot_engine::protocol::Beat { number, input_age_secs: None };
+        self.send(&ClientFrame::Beat(beat)).await;
+        let answered = async {
+            while let Some(Ok(message)) = self.socket.next().await {
+                if let Message::Binary(bytes) = message
+                    && matches!(binary::decode_server(&bytes), Ok(Some(ServerFrame::BeatAnswer(it))) if it == number)
+                {
+                    return true;
+                }
+            }
+            false
+        };
+        let answered = tokio::time::timeout(Duration::from_secs(30), answered).await;
+        assert_eq!(answered, Ok(true), "beat {number} is answered");
+    }
+
     /// What the next frame tells.
     async fn next(&mut self) -> Told {
         use futures_util::StreamExt;
