@@ -210,16 +210,17 @@ impl Oracle<'_> {
     }
 
     /// Whether the viewer has regained sight of the user within the last `within` ms, after it had been
-    /// shown for longer than that that it had none.
+    /// shown for longer than that that it had none, and was shown nothing since: `shown` is when it last was.
     pub(super) fn has_just_regained(
         &self,
         viewer: Option<usize>,
         user: usize,
         within: u64,
+        shown: u64,
     ) -> bool {
         let Some(block) = self.block(viewer, user) else { return false };
         let &[.., (shut, Wall::Shut), (open, Wall::Open)] = &block.walls[..] else { return false };
-        self.now <= open + within && open > shut + within
+        self.now <= open + within && open > shut + within && shown < open
     }
 
     pub(super) fn told_of(&mut self, viewer: Option<usize>, user: usize, at: u64) {

@@ -62,6 +62,8 @@ pub(super) struct Watch {
     pub(super) user: usize,
     /// The last word; none before the snapshot.
     pub(super) shown: Option<Shown>,
+    /// When.
+    pub(super) shown_at: u64,
     pub(super) version: u32,
     /// When its client said it.
     pub(super) said: u64,

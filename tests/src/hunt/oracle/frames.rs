@@ -229,6 +229,7 @@ impl Oracle<'_> {
             number,
             user,
             shown: None,
+            shown_at: 0,
             version: 0,
             said,
             wrong_since: None,

@@ -250,7 +250,7 @@ impl Oracle<'_> {
                 self.with_device(
                     who,
                     |it, now| {
-                        if *join { it.joins(now, room) } else { it.leaves(room) }
+                        if *join { it.joins(now, room) } else { it.leaves(now, room) }
                     },
                 );
             }

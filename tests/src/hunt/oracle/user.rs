@@ -238,6 +238,8 @@ impl User {
     /// The user chooses a mode; `by` is the node that takes it, if not every node knows at once.
     pub(super) fn choose(&mut self, now: u64, mode: Mode, by: Option<usize>) {
         if self.mode == mode && self.chosen && self.other_modes.is_empty() {
+            // No change, but chosen anew: of two choices of one moment this may be the later.
+            self.chosen_at = Some(now);
             return;
         }
         self.chosen = true;

@@ -163,7 +163,8 @@ impl Oracle<'_> {
                     self.event_place(conn, user),
                 );
             }
-            let regained = self.has_just_regained(row.user, user, self.patience());
+            let regained =
+                self.has_just_regained(row.user, user, self.patience(), watch.shown_at);
             if regained && self.cluster.is_settled(row.node) && said.version > version + 1 {
                 let version_said = said.version;
                 let text = format!("version {version_said} of {name} after {version}");
@@ -185,7 +186,9 @@ impl Oracle<'_> {
 
     /// Remembers what a watch was shown.
     fn show(&mut self, conn: usize, place: usize, said: &Said<'_>) -> Word {
+        let now = self.now;
         let watch = &mut self.conns[conn].watches[place];
+        watch.shown_at = now;
         let shown = Shown { state: said.state, note: said.note.to_owned() };
         watch.shown = Some(shown.clone());
         watch.version = said.version;
