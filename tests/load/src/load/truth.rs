@@ -304,6 +304,14 @@ impl Truth {
         self.lock().outcome.lost(text);
     }
 
+    /// A client was told not to come back.
+    pub(super) fn is_stopped(&self, client: usize, code: u16) {
+        let mut inner = self.lock();
+        let story = inner.users[client].story(Instant::now());
+        let who = self.name(client);
+        inner.outcome.wronged(format!("{who} was told not to come back ({code}): {story}"));
+    }
+
     /// Something happened that must not.
     pub(super) fn wronged(&self, client: usize, how: &str) {
         let text = format!("{} {how}", self.name(client));

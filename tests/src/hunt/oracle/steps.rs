@@ -247,12 +247,9 @@ impl Oracle<'_> {
             }
             Verb::Room { who, room, join } => {
                 let room = self.room(room);
-                self.with_device(
-                    who,
-                    |it, now| {
-                        if *join { it.joins(now, room) } else { it.leaves(now, room) }
-                    },
-                );
+                self.with_device(who, |it, now| {
+                    if *join { it.joins(now, room) } else { it.leaves(now, room) }
+                });
             }
             Verb::LeavePage { client } => self.with_device(client, |it, _| {
                 it.gone = true;

@@ -163,8 +163,7 @@ impl Oracle<'_> {
                     self.event_place(conn, user),
                 );
             }
-            let regained =
-                self.has_just_regained(row.user, user, self.patience(), watch.shown_at);
+            let regained = self.has_just_regained(row.user, user, self.patience(), watch.shown_at);
             if regained && self.cluster.is_settled(row.node) && said.version > version + 1 {
                 let version_said = said.version;
                 let text = format!("version {version_said} of {name} after {version}");
