@@ -73,17 +73,17 @@ impl Calls {
     fn call(&self, partition: usize, name: Name) -> Call {
         let mut command = Cmd::new();
         command.arg("EVALSHA").arg(self.scripts.hash(name));
-        self.fill(partition, command)
+        self.fill(partition, command, self.patience.as_ref())
     }
 
     /// What every script is told.
-    fn fill(&self, partition: usize, mut command: Cmd) -> Call {
+    fn fill(&self, partition: usize, mut command: Cmd, patience: Option<&Patience>) -> Call {
         command.arg(1).arg(self.keys.tag(partition));
         let [others @ .., warmup] = &self.common;
         for it in others {
             command.arg(it);
         }
-        let until = self.patience.as_ref().map_or(0, |it| it.until(partition));
+        let until = patience.map_or(0, |it| it.until(partition));
         command.arg(format!("{warmup} {until}"));
         Call { partition, command }
     }
@@ -126,7 +126,8 @@ impl Calls {
     pub(super) fn open(&self, partition: usize, fresh: bool) -> Call {
         let mut command = Cmd::new();
         command.arg("EVAL").arg(self.scripts.text(Name::Open));
-        self.fill(partition, command).with(&[if fresh { "1" } else { "0" }])
+        // It is kept, and said at each connection.
+        self.fill(partition, command, None).with(&[if fresh { "1" } else { "0" }])
     }
 
     pub(super) fn sweep(&self, partition: usize) -> Call {
