@@ -247,14 +247,14 @@ impl Life {
                     self.truth.broke(self.number, code);
                 }
                 Note::Stopped(code) => {
-                    self.truth.is_stopped(self.number, code);
+                    self.truth.strays(self.number, &format!("was told not to come back ({code})"));
                 }
                 Note::Lost(code) => self.truth.tell(self.number, "lost", code),
                 Note::Closed => {
                     self.truth.tell(self.number, "closed", 0);
                     self.truth.dropped(self.number);
                 }
-                Note::Refused(text) => self.truth.wronged(self.number, &text),
+                Note::Refused(text) => self.truth.strays(self.number, &text),
                 _ => {}
             }
         }
@@ -265,7 +265,7 @@ impl Life {
             let (own, chosen) = (self.line.mode(), self.truth.mode(self.number));
             if own != Some(chosen) {
                 let how = format!("sees itself {own:?}, and chose {chosen:?}");
-                self.truth.wronged(self.number, &how);
+                self.truth.strays(self.number, &how);
             }
             if self.line.link() != LinkState::Live || self.line.is_stale() {
                 let how = format!(
@@ -273,7 +273,7 @@ impl Life {
                     self.line.link(),
                     if self.line.is_stale() { " and stale" } else { "" }
                 );
-                self.truth.wronged(self.number, &how);
+                self.truth.strays(self.number, &how);
             }
             let views: Vec<(usize, State)> = self
                 .watched
