@@ -77,7 +77,7 @@ session[COVERED] = thin and session[UNTIL] == 0 and tonumber(ARGV[13]) <= beat
 if ARGV[21] ~= '' then
   session[DEVICE] = ARGV[21]
 end
-user.sessions[id] = session
+user.sessions[id], user.ended[id] = session, nil
 user.followed = true
 if before and before[PASSIVE] ~= passive then
   for _, room in ipairs(session[ROOMS] or {}) do

@@ -19,7 +19,7 @@
 -- {tag}:u:USER    a user: see people.lua
 -- {tag}:on        users whom others see present
 --
--- The answer, and each notice, is a row of words, each with its length before it: "3:ana".
+-- The answer, and all notices to a node, are a row of words each, every word with its length before it: "3:ana".
 local tag, me = KEYS[1], ARGV[1]
 local ttl, ends, beat = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local covers, thin, room_limit = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
@@ -50,12 +50,20 @@ if is_new then
   redis.call('HSET', tag, 'again', now)
 end
 
+-- Words with their lengths: most are said again and again, and to write a number takes long.
+local worded = setmetatable({}, {
+  __index = function(known, value)
+    local text = tostring(value)
+    local word = #text .. ':' .. text
+    known[value] = word
+    return word
+  end,
+})
+
 local function put(words, ...)
-  for i = 1, select('#', ...) do
-    local word = tostring((select(i, ...)))
-    words[#words + 1] = #word
-    words[#words + 1] = ':'
-    words[#words + 1] = word
+  local count, all = #words, { ... }
+  for i = 1, #all do
+    words[count + i] = worded[all[i]]
   end
 end
 
@@ -91,7 +99,7 @@ local function myself()
   return row
 end
 
--- Sends a notice to a run of a node; false if it is long gone.
+-- Sends a notice to a run of a node; false if it is long gone. What follows may be appended to what it returns.
 local function tell(id, ...)
   local row = node_of(id)
   if not row then
@@ -101,11 +109,13 @@ local function tell(id, ...)
   changed_nodes[id] = true
   local words = notices[id]
   if not words then
+    -- Those after the first go by the next numbers.
     words = {}
+    put(words, epoch, now, row[TOLD])
     notices[id] = words
   end
-  put(words, row[TOLD], ...)
-  return true
+  put(words, ...)
+  return words
 end
 
 -- The answer -------------------------------------------------------------------------------------
@@ -119,9 +129,7 @@ local function finish()
     redis.call('HSET', tag .. ':nodes', id, cmsgpack.pack(nodes[id]))
   end
   for id, words in pairs(notices) do
-    local head = {}
-    put(head, epoch, now)
-    redis.call('SPUBLISH', tag .. ':n:' .. id, table.concat(head) .. table.concat(words))
+    redis.call('SPUBLISH', tag .. ':n:' .. id, table.concat(words))
   end
   local words = {}
   put(words, epoch, now, row[TOLD], math.max(warm - now, 0), due, unpack(held))
