@@ -258,9 +258,11 @@ impl Node {
     }
 
     pub(super) fn silent_of(&self, now: Time, lease: ConnId) -> Option<Silent> {
+        // Asked first: without a shared store there is none, and no name to be made.
+        let seat = self.seat_number(lease)?;
         Some(Silent {
             name: self.session_name(lease)?,
-            seat: self.seat_number(lease)?,
+            seat,
             heard_ago: now.since(self.leases.get(lease)?.heard),
         })
     }
