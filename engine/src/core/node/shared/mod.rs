@@ -53,6 +53,12 @@ pub(in crate::core::node) enum Then {
     Connected(ConnId),
     /// These users' records are wanted.
     Loaded(Vec<Arc<str>>),
+    /// The same, for those who watch them by name.
+    Watched(Vec<Arc<str>>),
+    /// A connection has joined a room under this number, and wants to know who is there.
+    Joined { conn: ConnId, number: u32 },
+    /// Then it wants these users' records.
+    Seated { conn: ConnId, number: u32, users: Vec<Arc<str>> },
     /// A beat has been taken.
     Beaten,
     /// What stands between these users and others is wanted.
