@@ -12,5 +12,6 @@ pub(crate) fn run() -> Result<()> {
     // They wait far more than they work.
     cargo("test -p greendot-engine --features cli --test redis -- --test-threads 12").run()?;
     let redis = Redis::start(&[])?;
-    simulator::over_redis(&redis.url())
+    simulator::over_redis(&redis.url())?;
+    simulator::hunt_over_redis(&redis.url())
 }
