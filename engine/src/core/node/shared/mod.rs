@@ -69,6 +69,8 @@ pub(in crate::core::node) enum Then {
     RoomsRead(RoomsLook),
     /// An [`Node::ask`].
     Asked(Look),
+    /// A [`Node::locate`].
+    Located { ask: u64, user: Arc<str> },
     /// A [`Node::list`].
     Listed { ask: u64, viewer: Arc<str> },
     /// The reply says all there is to do.

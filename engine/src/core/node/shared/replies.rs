@@ -111,6 +111,7 @@ impl Node {
                 self.answer_look(now, said, &look, &reply.reports, reply.outlooks.first());
             }
             Then::RoomsRead(look) => self.rooms_read(now, look, &reply.rooms),
+            Then::Located { ask, .. } => self.located(ask, Some(reply.places.clone())),
             Then::Listed { ask, viewer } => {
                 let outlook = reply.outlooks.first();
                 self.answer_list(now, said, ask, viewer, &reply.reports, outlook);
