@@ -41,7 +41,7 @@ pub(super) struct Sight {
 
 impl Sight {
     /// The viewer is shown what all are shown.
-    const CLEAR: Self = Self { open: true, shut: false };
+    pub(super) const CLEAR: Self = Self { open: true, shut: false };
 
     /// What the viewer may be shown of a user of whom others may be shown `states`. One who is hidden
     /// looks like one who has left, or was never heard from.
@@ -201,6 +201,10 @@ impl Oracle<'_> {
     /// When a user was last seen, as far as a viewer may know.
     pub(super) fn seen_by(&self, node: usize, viewer: Option<usize>, user: usize) -> Bounds {
         let all = self.users[user].seen_bounds(self.now, self.cluster.shares);
+        if self.hiding(node, viewer, user).shut {
+            // As if the user had said bye when the viewer hid, or, to one that came later, had never been there.
+            return Bounds { least: None, most: Some(self.now) };
+        }
         let Some(block) = self.block(viewer, user) else { return all };
         match self.wall(node, viewer, user) {
             Sight { shut: false, .. } => all,
@@ -209,7 +213,7 @@ impl Oracle<'_> {
         }
     }
 
-    /// Whether the viewer has regained sight of the user within the last `within` ms, after it had been
+    /// When the viewer regained sight of the user, if that is within the last `within` ms, after it had been
     /// shown for longer than that that it had none, and was shown nothing since: `shown` is when it last was.
     pub(super) fn has_just_regained(
         &self,
@@ -217,10 +221,10 @@ impl Oracle<'_> {
         user: usize,
         within: u64,
         shown: u64,
-    ) -> bool {
-        let Some(block) = self.block(viewer, user) else { return false };
-        let &[.., (shut, Wall::Shut), (open, Wall::Open)] = &block.walls[..] else { return false };
-        self.now <= open + within && open > shut + within && shown < open
+    ) -> Option<u64> {
+        let block = self.block(viewer, user)?;
+        let &[.., (shut, Wall::Shut), (open, Wall::Open)] = &block.walls[..] else { return None };
+        (self.now <= open + within && open > shut + within && shown < open).then_some(open)
     }
 
     pub(super) fn told_of(&mut self, viewer: Option<usize>, user: usize, at: u64) {

@@ -210,6 +210,7 @@ impl Oracle<'_> {
             }
             ClientFrame::Join { number, room } => self.joins(conn, said, *number, room),
             ClientFrame::Leave { number } => self.leaves(conn, *number),
+            ClientFrame::Own(on) => self.owns(conn, *on),
             ClientFrame::Unwatch { numbers } => {
                 self.conns[conn].watches.retain(|it| !numbers.contains(&it.number));
             }
@@ -239,6 +240,7 @@ impl Oracle<'_> {
 
     /// A hello is read.
     fn hello(&mut self, conn: usize, when: When, hello: &Hello<'_>) {
+        self.conns[conn].awaits = None;
         if hello.token.ends_with("|throws") {
             return;
         }
@@ -340,6 +342,7 @@ impl Oracle<'_> {
         row.open = false;
         row.watches.clear();
         row.seats.clear();
+        row.own = None;
         row.requests.clear();
         let Some(user) = row.user else { return };
         self.place_is_lost(conn);
@@ -428,6 +431,7 @@ impl Oracle<'_> {
         let row = &mut self.conns[conn];
         row.watches.clear();
         row.seats.clear();
+        row.own = None;
         row.requests.clear();
         row.has_watched = false;
         row.is_closing = true;

@@ -143,6 +143,7 @@ impl Oracle<'_> {
                 row.open = false;
                 row.watches.clear();
                 row.seats.clear();
+                row.own = None;
                 row.requests.clear();
                 row.waiting.clear();
                 self.place_is_lost(conn);

@@ -41,6 +41,10 @@ impl Oracle<'_> {
             ServerFrame::Crowd { number, count, sample } => {
                 self.crowd(conn, *number, *count, sample)?
             }
+            ServerFrame::Sessions(sessions) => {
+                self.own_sessions(conn, sessions)?;
+                Parcel::Other
+            }
             ServerFrame::Stale(stale) => {
                 self.conns[conn].stale = Some(*stale);
                 Parcel::Other
@@ -164,7 +168,10 @@ impl Oracle<'_> {
                 );
             }
             let regained = self.has_just_regained(row.user, user, self.patience(), watch.shown_at);
-            if regained && self.cluster.is_settled(row.node) && said.version > version + 1 {
+            // Of several changes since then in one tick only the newest is told (rule 6).
+            let steps = regained.map_or(0, |since| self.users[user].changes_since(since).max(1));
+            let gap = regained.is_some() && said.version > version + steps;
+            if gap && self.cluster.is_settled(row.node) {
                 let version_said = said.version;
                 let text = format!("version {version_said} of {name} after {version}");
                 let place = self.event_place(conn, user);

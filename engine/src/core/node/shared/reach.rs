@@ -69,7 +69,7 @@ impl Node {
     pub(super) fn lose_store(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
         shared.reach = Reach::Lost;
-        shared.given_up = shared.pending.front().map(|it| it.since);
+        shared.given_up = shared.pending.front().map(|it| it.asked);
         shared.ends_at = None;
         let waiting: Vec<Pending> = shared.pending.drain(..).collect();
         for word in waiting.iter().filter_map(|it| it.word.clone()) {

@@ -20,7 +20,7 @@ impl Node {
         let answered = shared.pending.pop_front_if(|it| it.number == number);
         let mut missed = !lost.is_empty();
         self.make_up(now, lost, answered.as_ref());
-        let asked = answered.as_ref().map(|it| it.since);
+        let asked = answered.as_ref().map(|it| it.asked);
         let then = answered.map_or(Then::Nothing, |it| it.then);
         let Some(shared) = self.shared.as_mut() else { return };
         let away = now.since(std::mem::replace(&mut shared.answered, now));
