@@ -272,9 +272,7 @@ impl Driver {
     pub(super) fn drain(&self) {
         self.operate(|now, core| {
             core.drains = true;
-            for (conn, _) in core.lines.iter().flatten() {
-                core.node.hang_up(now, *conn, CloseCode::Drain);
-            }
+            core.node.drain(now);
         });
     }
 

@@ -56,6 +56,17 @@ pub struct Register {
     pub device: Arc<str>,
 }
 
+/// The connect of a session that says something of its user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Speaker {
+    /// The session's id.
+    pub session: Arc<str>,
+    /// The node's number for the connect.
+    pub seat: u64,
+    /// How long ago it connected.
+    pub connected_ago: Span,
+}
+
 /// A session that has been silent for more than a beat, and so has a deadline of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silent {
@@ -124,6 +135,9 @@ pub enum Request {
         mode: Mode,
         /// How long ago that was said, if it could not be told at once: what was said later counts.
         ago: Span,
+        /// Which connect says it now, so that a word of one that was taken over elsewhere has no effect (rule 4). None: the
+        /// application says it, or it could not be told at once.
+        by: Option<Speaker>,
     },
     /// The user's note.
     SetNote {
@@ -133,6 +147,9 @@ pub enum Request {
         note: Arc<str>,
         /// How long ago that was said, if it could not be told at once: what was said later counts.
         ago: Span,
+        /// Which connect says it now, so that a word of one that was taken over elsewhere has no effect (rule 4). None: the
+        /// application says it, or it could not be told at once.
+        by: Option<Speaker>,
     },
     /// The account is no longer good, or is good again.
     Revoke {
@@ -208,21 +225,17 @@ pub enum Request {
         /// No more than so many.
         at_most: usize,
     },
-    /// A session goes into a room.
+    /// A session goes into a room. The node that holds it says so, of whichever of its connects.
     Join {
         /// The session.
         name: SessionName,
-        /// The node's number for the connect.
-        seat: u64,
         /// The room's id.
         room: Arc<str>,
     },
-    /// A session leaves a room.
+    /// A session leaves a room. The node that holds it says so, of whichever of its connects.
     Leave {
         /// The session.
         name: SessionName,
-        /// The node's number for the connect.
-        seat: u64,
         /// The room's id.
         room: Arc<str>,
     },

@@ -17,7 +17,7 @@ pub mod redis;
 pub use memory::{Counts as MemoryCounts, Journal, MemoryStore};
 pub use messages::{
     BarReport, Claim, Departed, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report,
-    Request, ScreenReport, SessionName, Silent,
+    Request, ScreenReport, SessionName, Silent, Speaker,
 };
 
 use greendot_protocol::Time;

@@ -26,6 +26,9 @@ pub(crate) struct Cluster {
     ready: BTreeSet<Line>,
     /// Lines whose clients read nothing.
     stalled: BTreeSet<Line>,
+    /// Notices to this node wait: it has not read them yet.
+    held: Option<usize>,
+    waiting: Vec<(usize, u64, Notice)>,
     pub(crate) transcript: Vec<Told>,
     /// What the application lets a viewer see of a user.
     pub(crate) audience: Box<Audience>,
@@ -86,6 +89,8 @@ impl Cluster {
             heard: BTreeMap::new(),
             ready: BTreeSet::new(),
             stalled: BTreeSet::new(),
+            held: None,
+            waiting: Vec::new(),
             transcript: Vec::new(),
             audience: Box::new(|_, _| Some(Fineness::Live)),
             thinks: 0,
@@ -156,6 +161,12 @@ impl Cluster {
         self.settle();
     }
 
+    /// What the store knows of the user's choice.
+    pub(crate) fn mode(&self, user: &str) -> Option<Mode> {
+        let directory = self.store.as_ref()?.directory();
+        Some(directory.mode(directory.find(user)?).0)
+    }
+
     pub(crate) fn set_mode(&mut self, node: usize, user: &str, mode: Mode) {
         self.nodes[node].set_mode(self.now, user, mode);
         self.settle();
@@ -205,6 +216,20 @@ impl Cluster {
         self.settle();
     }
 
+    /// From now on this node reads no notices, but whatever else reaches it.
+    pub(crate) fn hold_notices(&mut self, node: usize) {
+        self.held = Some(node);
+    }
+
+    /// It reads those that wait.
+    pub(crate) fn release_notices(&mut self) {
+        self.held = None;
+        for (to, number, notice) in std::mem::take(&mut self.waiting) {
+            self.nodes[to].handle_notice(self.now, number, &notice);
+        }
+        self.settle();
+    }
+
     /// Lets so many ms pass.
     pub(crate) fn pass(&mut self, millis: u64) {
         let end = self.now + Span::from_millis(millis);
@@ -246,6 +271,9 @@ impl Cluster {
             match word {
                 Word::Reply(number, reply) => {
                     self.nodes[node].handle_reply(self.now, number, &reply);
+                }
+                Word::Notice(number, notice) if self.held == Some(node) => {
+                    self.waiting.push((node, number, notice));
                 }
                 Word::Notice(number, notice) => {
                     self.nodes[node].handle_notice(self.now, number, &notice);

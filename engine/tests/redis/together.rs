@@ -4,7 +4,7 @@ use greendot_engine::protocol::{ClientFrame, CloseCode, Mode, State};
 use greendot_engine::server::RedisStore;
 
 use crate::common::{Heard, Row, Server};
-use crate::rig::{Cluster, Redis, share};
+use crate::rig::{cluster, redis, share};
 
 /// Two servers over one store.
 async fn two(url: &str) -> (Server, Server) {
@@ -18,14 +18,14 @@ macro_rules! over_both {
         mod single {
             $(#[tokio::test]
             async fn $name() {
-                let redis = super::Redis::start(&[]);
+                let redis = super::redis(&[]);
                 super::$name(&redis.url()).await;
             })*
         }
         mod cluster {
             $(#[tokio::test]
             async fn $name() {
-                let cluster = super::Cluster::start().await;
+                let cluster = super::cluster();
                 super::$name(&cluster.servers[1].url()).await;
             })*
         }

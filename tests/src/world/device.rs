@@ -362,9 +362,10 @@ impl World<'_> {
             Verb::Room { who, room, join } => {
                 let device = self.device_index(who)?;
                 self.on_client(device, |it, now| match it.find_room(room) {
-                    _ if *join => _ = it.join(now, room),
-                    Some(place) => it.leave(now, place),
-                    None => {}
+                    // The app is in it or is not, however often it is told.
+                    None if *join => _ = it.join(now, room),
+                    Some(place) if !*join => it.leave(now, place),
+                    _ => {}
                 });
             }
             Verb::AppConnect { client } => {

@@ -62,7 +62,7 @@ impl Client {
         self.device = device.into();
     }
 
-    /// A part of the app begins to watch a user. Asked more than once, it has to stop as often.
+    /// A part of the app begins to watch a user, unless it does already.
     ///
     /// A name that no server would take, or one more user than a connection may watch, is answered
     /// with [`Output::Error`]; the row is there all the same and stays unknown.
@@ -83,7 +83,7 @@ impl Client {
         row
     }
 
-    /// The part watches the user once less.
+    /// The part watches the user no more.
     pub fn unsubscribe(&mut self, now: Time, part: Part, row: Row) {
         let now = self.arrive(now);
         let Some(slot) = self.rows.get_mut(row) else { return };

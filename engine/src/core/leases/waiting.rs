@@ -29,7 +29,7 @@ impl Waiting {
     /// A fresh token was taken, and it is to be said how long it lasts.
     pub(crate) const TOKEN: Self = Self(WAITING << 8);
 
-    const ALL: u32 = !(WAITING - 1);
+    const ALL: u32 = (WAITING << 9) - WAITING;
 
     /// Nothing.
     pub(crate) const NONE: Self = Self(0);
@@ -49,56 +49,55 @@ impl Waiting {
 impl Leases {
     /// Marks that this waits for an open connection.
     pub(crate) fn wait(&mut self, conn: ConnId, what: Waiting) {
-        if let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) {
-            row.flags |= what.0;
+        if let Some(mut row) = self.open(conn) {
+            row.set(what.0, true);
         }
     }
 
     /// Marks that the answer to the beat of this number waits.
     pub(crate) fn answer(&mut self, conn: ConnId, number: u8) {
-        if let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) {
+        if let Some(mut row) = self.open(conn) {
             row.set_beat(number);
-            row.flags |= Waiting::BEAT.0;
+            row.set(Waiting::BEAT.0, true);
         }
     }
 
     /// Marks that the driver is told; true if it has not been.
     pub(crate) fn tell(&mut self, conn: ConnId) -> bool {
-        let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else { return false };
-        let first = row.flags & Waiting::TOLD.0 == 0;
-        row.flags |= Waiting::TOLD.0;
+        let Some(mut row) = self.open(conn) else { return false };
+        let first = !row.plan.is(Waiting::TOLD.0);
+        row.set(Waiting::TOLD.0, true);
         first
     }
 
     /// What waits for an open connection.
     pub(crate) fn waiting(&self, conn: ConnId) -> Option<Waiting> {
-        let row = self.row(conn).filter(|it| it.is(CONNECTED))?;
-        Some(Waiting(row.flags & Waiting::ALL))
+        let plan = self.plan(conn).filter(|it| it.is(CONNECTED))?;
+        Some(Waiting(plan.flags() & Waiting::ALL))
     }
 
     /// Takes what waits for an open connection, and the number of the last beat. Until the connection is welcomed all of it
     /// waits on, but for the word to the driver.
     pub(crate) fn take_waiting(&mut self, conn: ConnId) -> Option<(Waiting, u8)> {
-        let row = self.row_mut(conn).filter(|it| it.is(CONNECTED))?;
-        let waiting = Waiting(row.flags & Waiting::ALL);
+        let mut row = self.open(conn)?;
+        let waiting = Waiting(row.plan.flags() & Waiting::ALL);
         let told = if waiting.has(Waiting::WELCOMED) {
             Waiting::ALL & !Waiting::WELCOMED.0
         } else {
             Waiting::TOLD.0
         };
-        row.flags &= !told;
-        Some((waiting, row.beat()))
+        row.set(told, false);
+        Some((waiting, row.plan.beat()))
     }
 
     /// The slot of the connection's viewer among the watches, if it watches.
     pub(crate) fn viewer(&self, conn: ConnId) -> Option<u32> {
-        self.row(conn)?;
-        Some(self.plans[conn.slot() as usize].viewer).filter(|&it| it != NOBODY)
+        self.plan(conn).map(|it| it.viewer).filter(|&it| it != NOBODY)
     }
 
     pub(crate) fn set_viewer(&mut self, conn: ConnId, viewer: u32) {
-        if self.row(conn).is_some() {
-            self.plans[conn.slot() as usize].viewer = viewer;
+        if let Some(row) = self.row_mut(conn) {
+            row.plan.viewer = viewer;
         }
     }
 }

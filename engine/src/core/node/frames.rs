@@ -54,11 +54,11 @@ impl Node {
             }
             ClientFrame::Mode(mode) => {
                 let Some(name) = self.name_of(conn) else { return };
-                self.set_mode(now, &name, *mode);
+                self.choose_mode(now, &name, *mode, Some(conn));
             }
             ClientFrame::Note(note) => {
                 let Some(name) = self.name_of(conn) else { return };
-                if self.set_note(now, &name, note).is_err() {
+                if self.write_note(now, &name, note, Some(conn)).is_err() {
                     let text = format!(
                         "the note has {} bytes; at most {NOTE_BYTES}: shorten it",
                         note.len()
@@ -277,7 +277,7 @@ impl Node {
         true
     }
 
-    /// Closes a connection for a reason that its session has no part in (a broken frame, a drain):
+    /// Closes a connection for a reason that its session has no part in (a broken frame, a token that has ended):
     /// the session lingers, as after a drop.
     pub fn hang_up(&mut self, now: Time, conn: ConnId, code: CloseCode) {
         if self.leases.is_connected(conn) {

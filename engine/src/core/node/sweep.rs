@@ -122,6 +122,7 @@ impl Node {
         let Some(session) = self.session_of(conn) else { return };
         self.leases.linger(conn, standing.deadline + self.settings.expiry_grace);
         self.directory.linger(session);
+        self.tell_own_sessions();
         self.seat_lingers(now, conn);
         self.close(now, conn, Ending::Code(CloseCode::Ended));
     }

@@ -125,6 +125,11 @@ impl Watches {
         let Some(known) = self.subjects.get(id.0) else { return };
         let record = Record::of(said, report);
         let change = match &known.record {
+            // Last seen is found out later than the change now and then: that is no change that anybody
+            // is told of, but it counts from the next look on.
+            Some(known) if record.changes() == known.changes() && record.seen > known.seen => {
+                Change::default()
+            }
             Some(known) if record.changes() <= known.changes() => return,
             Some(known) => {
                 Change { public: record.public != known.public, own: record.own != known.own }

@@ -81,7 +81,10 @@ impl Store for MemoryStore {
                 }
             }
             Request::End(it) => self.depart(now, node, it, &mut turned),
-            Request::SetMode { user, mode, ago } => {
+            Request::SetMode { user, by: Some(by), .. }
+            | Request::SetNote { user, by: Some(by), .. }
+                if self.is_over(now, node, user, by) => {}
+            Request::SetMode { user, mode, ago, .. } => {
                 if self.past.is_latest(now, user, node, *ago, |it| &mut it.mode) {
                     self.wrote(now, user);
                     // Who hid was there last when it chose to.
@@ -92,7 +95,7 @@ impl Store for MemoryStore {
                     }
                 }
             }
-            Request::SetNote { user, note, ago } => {
+            Request::SetNote { user, note, ago, .. } => {
                 if self.past.is_latest(now, user, node, *ago, |it| &mut it.note) {
                     self.wrote(now, user);
                     let (id, change) = self.directory.set_note(user, note);
@@ -148,13 +151,13 @@ impl Store for MemoryStore {
                 reports = present.into_iter().map(|it| self.report(now, it)).collect();
                 outlooks.push(self.outlook(now, viewer));
             }
-            Request::Join { name, seat, room } => {
-                if let Some(session) = self.claimed(node, name, *seat) {
+            Request::Join { name, room } => {
+                if let Some(session) = self.held_by(node, name) {
                     self.directory.join(session, room);
                 }
             }
-            Request::Leave { name, seat, room } => {
-                if let Some(session) = self.claimed(node, name, *seat) {
+            Request::Leave { name, room } => {
+                if let Some(session) = self.held_by(node, name) {
                     self.directory.leave(session, room);
                 }
             }

@@ -1,10 +1,12 @@
 //! Who is still there: signs of life of nodes and what they cover, and the sweep.
 
+use std::collections::BTreeMap;
+
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::{MemoryStore, ON_TIME, RENEWED_EVERY, UNREACHED};
-use crate::core::directory::SessionId;
+use crate::core::directory::{SessionId, UserId};
 use crate::store::{NodeId, Notice, Report, SessionName, Silent};
 
 /// For how long a session that has ended is remembered at least: a node that stood still for so long and
@@ -38,15 +40,23 @@ impl MemoryStore {
         if on(Fault::CoveredForever) {
             return;
         }
+        let mut by_user: BTreeMap<UserId, Vec<(SessionId, Time)>> = BTreeMap::new();
         for session in ended {
             let Some(&seat) = self.seats.get(&session) else { continue };
+            let Some(user) = self.directory.user_of(session) else { continue };
             let spared = self.nodes.get(&seat.claim.node).map_or(Time::ZERO, |it| it.spared_until);
             if now < spared && seat.lingers_until.is_none() {
                 continue;
             }
             let heard = self.heard_of(&seat);
             self.tell(seat.claim.node, Notice::Ended { seat: seat.claim.seat });
-            self.end(now, session, heard, turned);
+            by_user.entry(user).or_default().push((session, heard));
+        }
+        // One change a user, however many of its sessions end: their order shows nowhere.
+        for (user, sessions) in by_user {
+            let name = self.directory.shared_name(user);
+            self.wrote(now, &name);
+            self.end_all(now, user, &sessions, turned);
         }
         let keep = self.settings.ttl + self.settings.ttl;
         self.past.forget(now, keep.max(REMEMBERED));

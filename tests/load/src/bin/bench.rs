@@ -84,6 +84,7 @@ fn run(args: &Args) -> io::Result<()> {
         Part::Redis => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let lasts = Duration::from_secs(if args.quick { 5 } else { 30 });
+            runtime.block_on(redis::sweep(&mut report, 100_000 / scale))?;
             runtime.block_on(redis::renewals(&mut report, 50_000 / scale, lasts))?;
         }
         Part::Serve => return server::serve(),

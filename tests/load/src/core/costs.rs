@@ -262,11 +262,12 @@ pub(super) fn drain(node: &mut Node) -> usize {
 /// One write into each of as many records of the size of what a heartbeat touches, in the same order; ns each.
 fn flat_writes(work: &Work) -> f64 {
     #[derive(Clone, Copy)]
+    #[repr(C, packed(4))]
     struct Record {
         heard: u64,
-        _rest: u64,
+        _key: u32,
     }
-    let mut records = vec![Record { heard: 0, _rest: 0 }; work.order.len()];
+    let mut records = vec![Record { heard: 0, _key: 0 }; work.order.len()];
     let (time, ()) = timed(|| {
         for (place, &number) in work.order.iter().enumerate() {
             records[number as usize].heard = work.time(place);

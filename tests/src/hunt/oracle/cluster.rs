@@ -173,8 +173,8 @@ impl Cluster {
                 self.working_since = Some(now.max(1));
                 self.reached_again = Some(now);
             }
-            (_, None) => self.working_since = None,
-            _ => {}
+            // Where those that worked until now are gone, the others are only just back.
+            (_, works) => self.working_since = works,
         }
         (settled, parted)
     }

@@ -61,7 +61,11 @@ impl Oracle<'_> {
         let Some(user) = self.conns[conn].user.filter(|_| !self.conns[conn].end_waits) else {
             return;
         };
-        if let Some(session) = self.users[user].session_on(conn) {
+        let ttl = self.cluster.periods.ttl;
+        // One that arrives after the deadline does not count before it is read (rule 1).
+        if let Some(session) = self.users[user].session_on(conn)
+            && now <= session.heard.arrived + ttl
+        {
             session.heard.arrived = now;
             self.derive(user);
         }
@@ -206,6 +210,7 @@ impl Oracle<'_> {
             }
             ClientFrame::Join { number, room } => self.joins(conn, said, *number, room),
             ClientFrame::Leave { number } => self.leaves(conn, *number),
+            ClientFrame::Own(on) => self.owns(conn, *on),
             ClientFrame::Unwatch { numbers } => {
                 self.conns[conn].watches.retain(|it| !numbers.contains(&it.number));
             }
@@ -225,6 +230,7 @@ impl Oracle<'_> {
             number,
             user,
             shown: None,
+            shown_at: 0,
             version: 0,
             said,
             wrong_since: None,
@@ -234,6 +240,7 @@ impl Oracle<'_> {
 
     /// A hello is read.
     fn hello(&mut self, conn: usize, when: When, hello: &Hello<'_>) {
+        self.conns[conn].awaits = None;
         if hello.token.ends_with("|throws") {
             return;
         }
@@ -321,7 +328,7 @@ impl Oracle<'_> {
             let arrived = self.told_as_heard(when.arrived);
             self.users[user].hear(arrived, when.read, heard);
         }
-        if let Some(old) = old.filter(|&it| self.conns[it].open) {
+        if let Some(old) = old.filter(|&it| self.conns[it].open && !self.conns[it].is_closing) {
             self.must_close(old, CloseCode::Replaced.number(), unsure_by);
         }
         self.derive(user);
@@ -335,6 +342,7 @@ impl Oracle<'_> {
         row.open = false;
         row.watches.clear();
         row.seats.clear();
+        row.own = None;
         row.requests.clear();
         let Some(user) = row.user else { return };
         self.place_is_lost(conn);
@@ -423,6 +431,7 @@ impl Oracle<'_> {
         let row = &mut self.conns[conn];
         row.watches.clear();
         row.seats.clear();
+        row.own = None;
         row.requests.clear();
         row.has_watched = false;
         row.is_closing = true;

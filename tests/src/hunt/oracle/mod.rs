@@ -12,6 +12,8 @@ mod conn;
 mod device;
 mod devices;
 mod frames;
+mod hiding;
+mod own;
 mod page_rooms;
 mod periods;
 mod quiet;
@@ -225,7 +227,7 @@ impl<'a> Oracle<'a> {
                 conn.owed_refresh |= conn.stalled;
             }
             for user in &mut self.users {
-                user.settle(self.now, node);
+                user.settle(self.now, node, &self.cluster);
             }
         }
         self.next_settling = self.cluster.next_change(self.now);
@@ -315,7 +317,8 @@ impl<'a> Oracle<'a> {
         let warmth = self.cluster.warmth(self.now, node);
         let own = viewer == Some(user);
         let states = self.users[user].shown(own, self.now, self.behind_since(node), warmth);
-        self.wall(node, viewer, user).through(states, warmth.is_some())
+        let states = self.wall(node, viewer, user).through(states, warmth.is_some());
+        self.hiding(node, viewer, user).through(states, warmth.is_some())
     }
 
     /// Since when a node's knowledge may be old: with a shared store, news takes a turn at least.

@@ -137,14 +137,15 @@ impl Oracle<'_> {
             return self.complain(Kind::LastSeenWrong, text);
         }
         let block = self.block(viewer, user);
-        let alone = self.wall(node, viewer, user).shut;
+        let hides = self.hiding(node, viewer, user).shut;
+        let alone = self.wall(node, viewer, user).shut || hides;
         let told = if alone { None } else { it.seen.told };
         let told = told.max(block.and_then(|it| it.told));
-        if at < told && sure {
+        if at < told && sure && !hides {
             let text = format!("{name} was seen at {at:?} ms, told before was {told:?}");
             return self.complain(Kind::LastSeenBack, text);
         }
-        if let Some(at) = at {
+        if let Some(at) = at.filter(|_| !hides) {
             self.told_of(viewer, user, at);
         }
         if !alone {

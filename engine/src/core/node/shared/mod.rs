@@ -89,6 +89,8 @@ enum Reach {
 #[derive(Debug)]
 struct Pending {
     number: u64,
+    asked: Time,
+    /// Since when the answer has been due to come: later than it was asked for if the node has stood still since.
     since: Time,
     then: Then,
     word: Option<Word>,
@@ -244,7 +246,7 @@ impl Node {
         let number = shared.next_request;
         shared.next_request += 1;
         self.totals.store_requests += 1;
-        shared.pending.push_back(Pending { number, since: now, then, word });
+        shared.pending.push_back(Pending { number, asked: now, since: now, then, word });
         if shared.pending.len() > PENDING && !is_beat {
             self.lose_store(now);
             return;

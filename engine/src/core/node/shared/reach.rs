@@ -69,7 +69,7 @@ impl Node {
     pub(super) fn lose_store(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
         shared.reach = Reach::Lost;
-        shared.given_up = shared.pending.front().map(|it| it.since);
+        shared.given_up = shared.pending.front().map(|it| it.asked);
         shared.ends_at = None;
         let waiting: Vec<Pending> = shared.pending.drain(..).collect();
         for word in waiting.iter().filter_map(|it| it.word.clone()) {
@@ -157,6 +157,7 @@ impl Node {
         // Who said goodbye is gone; who only dropped may have gone on at another node.
         let gone = |it: &Word| !matches!(it, Word::Ended(departed, _) if !departed.bye);
         let ended = words.split_off(words.partition_point(gone));
+        let rooms = words.split_off(words.partition_point(|it| !matches!(it, Word::Room(..))));
         if !ended.is_empty() {
             shared.unsaid = ended;
             shared.ends_at = Some(if was_lost { now + ENDS_AFTER } else { now });
@@ -185,6 +186,11 @@ impl Node {
             } else {
                 self.register(now, lease);
             }
+        }
+        // Where a session went its node has registered; that it left the store may not know, and have it there as of
+        // before, or of an earlier connect.
+        for word in rooms.into_iter().filter(|it| matches!(it, Word::Room(.., false))) {
+            self.submit(now, word.request(now), Then::Nothing);
         }
         if lost_data {
             self.watches.begin_epoch();

@@ -8,7 +8,7 @@ use super::{Pending, Reach, Then};
 use crate::core::directory::{Outlook, SessionView};
 use crate::core::leases::{ConnId, Idle, Waiting};
 use crate::core::node::{Ending, Node, Output, Transition};
-use crate::store::{HeldBy, Notice, OutlookReport, Reply, Report};
+use crate::store::{HeldBy, Notice, OutlookReport, Reply, Report, Request};
 
 impl Node {
     /// The store's answer to the request of this number.
@@ -20,10 +20,10 @@ impl Node {
         let answered = shared.pending.pop_front_if(|it| it.number == number);
         let mut missed = !lost.is_empty();
         self.make_up(now, lost, answered.as_ref());
-        let asked = answered.as_ref().map(|it| it.since);
+        let asked = answered.as_ref().map(|it| it.asked);
         let then = answered.map_or(Then::Nothing, |it| it.then);
         let Some(shared) = self.shared.as_mut() else { return };
-        shared.answered = now;
+        let away = now.since(std::mem::replace(&mut shared.answered, now));
         let was_lost = shared.reach == Reach::Lost;
         // A node that was spoken to before it ever reached the store had to make an epoch up.
         let lost_data = shared.epoch != Some(reply.epoch) && (shared.epoch.is_some() || was_lost);
@@ -62,6 +62,11 @@ impl Node {
         }
         if lost_data && let Some(shared) = self.shared.as_mut() {
             (shared.told, shared.noticed) = (reply.told, reply.told);
+        }
+        if was_lost && !matches!(then, Then::Beaten) {
+            // An answer that was given up: the store has yet to hear that this node was away, or it would take
+            // what the node covered for covered still.
+            self.submit(now, Request::Beat { away, silent: vec![], heard: vec![] }, Then::Beaten);
         }
         if was_lost || lost_data || missed {
             self.come_back(now, lost_data);

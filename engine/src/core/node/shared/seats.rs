@@ -8,7 +8,7 @@ use greendot_protocol::{Mode, ModeChoice, Span, Time};
 use super::{BEAT, Reach, Seat, Then};
 use crate::core::leases::ConnId;
 use crate::core::node::Node;
-use crate::store::{Departed, Register, Request, SessionName, Silent};
+use crate::store::{Departed, Register, Request, SessionName, Silent, Speaker};
 
 impl Node {
     /// A session has connected here.
@@ -54,10 +54,7 @@ impl Node {
             },
             lingers_for: row.lingers_until.map(|at| at.since(now)),
             mode,
-            rooms: self
-                .session_of(lease)
-                .filter(|_| !on(Fault::RoomForgotten))
-                .map_or(Vec::new(), |it| self.directory.rooms_of(it).to_vec()),
+            rooms: if on(Fault::RoomForgotten) { Vec::new() } else { self.rooms_of(lease) },
             device: (*view.device).into(),
         };
         self.submit(now, Request::Connect(register), Then::Connected(lease));
@@ -66,6 +63,15 @@ impl Node {
         if let Some(shared) = self.shared.as_mut() {
             shared.silent.remove(&lease);
         }
+    }
+
+    /// The rooms that a session is in, as far as this connect has a say. Where an earlier one went the store knows, or a
+    /// later one elsewhere has left since.
+    fn rooms_of(&self, lease: ConnId) -> Vec<Arc<str>> {
+        if self.leases.is_connected(lease) {
+            return self.viewer_of(lease).map_or(Vec::new(), |it| self.watches.rooms_of(it));
+        }
+        self.session_of(lease).map_or(Vec::new(), |it| self.directory.rooms_of(it).to_vec())
     }
 
     /// The session's lease is gone, and with it what the store is told under its number.
@@ -158,20 +164,35 @@ impl Node {
         }
     }
 
-    pub(in crate::core::node) fn share_mode(&mut self, now: Time, user: &Arc<str>, mode: Mode) {
-        self.submit(
-            now,
-            Request::SetMode { user: Arc::clone(user), mode, ago: Span::ZERO },
-            Then::Nothing,
-        );
+    /// The user's choice, said over this connection or by the application.
+    pub(in crate::core::node) fn share_mode(
+        &mut self,
+        now: Time,
+        user: &Arc<str>,
+        mode: Mode,
+        by: Option<ConnId>,
+    ) {
+        let (user, ago, by) = (Arc::clone(user), Span::ZERO, self.speaker(now, by));
+        self.submit(now, Request::SetMode { user, mode, ago, by }, Then::Nothing);
     }
 
-    pub(in crate::core::node) fn share_note(&mut self, now: Time, user: &Arc<str>, note: Arc<str>) {
-        self.submit(
-            now,
-            Request::SetNote { user: Arc::clone(user), note, ago: Span::ZERO },
-            Then::Nothing,
-        );
+    /// The same of the user's note.
+    pub(in crate::core::node) fn share_note(
+        &mut self,
+        now: Time,
+        user: &Arc<str>,
+        note: Arc<str>,
+        by: Option<ConnId>,
+    ) {
+        let (user, ago, by) = (Arc::clone(user), Span::ZERO, self.speaker(now, by));
+        self.submit(now, Request::SetNote { user, note, ago, by }, Then::Nothing);
+    }
+
+    fn speaker(&self, now: Time, conn: Option<ConnId>) -> Option<Speaker> {
+        let conn = conn?;
+        let session = self.session_name(conn)?.session;
+        let seat = self.shared.as_ref()?.seats.get(&conn)?;
+        Some(Speaker { session, seat: seat.number, connected_ago: now.since(seat.connected) })
     }
 
     pub(in crate::core::node) fn share_revoke(
@@ -189,16 +210,12 @@ impl Node {
 
     pub(in crate::core::node) fn share_join(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
         let Some(name) = self.session_name(conn) else { return };
-        let Some(seat) = self.seat_number(conn) else { return };
-        let room = Arc::clone(room);
-        self.submit(now, Request::Join { name, seat, room }, Then::Nothing);
+        self.submit(now, Request::Join { name, room: Arc::clone(room) }, Then::Nothing);
     }
 
     pub(in crate::core::node) fn share_leave(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
         let Some(name) = self.session_name(conn) else { return };
-        let Some(seat) = self.seat_number(conn) else { return };
-        let room = Arc::clone(room);
-        self.submit(now, Request::Leave { name, seat, room }, Then::Nothing);
+        self.submit(now, Request::Leave { name, room: Arc::clone(room) }, Then::Nothing);
     }
 
     pub(super) fn seat_number(&self, lease: ConnId) -> Option<u64> {

@@ -166,6 +166,13 @@ impl Watches {
         self.viewers.get(viewer.0).map_or(0, |it| it.seats.len())
     }
 
+    /// The rooms that the viewer looks into.
+    pub(crate) fn rooms_of(&self, viewer: ViewerId) -> Vec<Arc<str>> {
+        let seats = self.viewers.get(viewer.0).into_iter().flat_map(|it| it.seats.values());
+        let rooms = seats.filter_map(|it| self.rooms.rows.get(self.rooms.seats.get(*it)?.room));
+        rooms.map(|it| Arc::clone(&it.name)).collect()
+    }
+
     /// The room that the viewer's number stands for.
     pub(crate) fn room_of(&self, viewer: ViewerId, number: u32) -> Option<Arc<str>> {
         let seat = self.rooms.seats.get(*self.viewers.get(viewer.0)?.seats.get(&number)?)?;
