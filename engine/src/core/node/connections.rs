@@ -217,7 +217,7 @@ impl Node {
     /// Closes a connection, unless that has been done; nothing it says has any effect from now on.
     pub(super) fn close(&mut self, now: Time, conn: ConnId, code: Ending) {
         if self.leases.is_connected(conn) && self.release_conn(now, conn) {
-            self.outputs.push_back(Output::Close { conn, code, retry_after: Span::ZERO });
+            self.say(Output::Close { conn, code, retry_after: Span::ZERO });
         }
     }
 

@@ -76,7 +76,7 @@ impl Node {
         let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
         match due {
             Due::Ping if self.leases.is_connected(conn) => {
-                self.outputs.push_back(Output::Ping(conn));
+                self.say(Output::Ping(conn));
             }
             Due::Ping => {}
             // Nobody could renew anything for a while: nobody ends for it. One that lingers has left
@@ -94,7 +94,7 @@ impl Node {
                 match self.leases.reading_since(conn) {
                     None => {
                         self.leases.begin_reading(now, conn);
-                        self.outputs.push_back(Output::ReadFirst(conn));
+                        self.say(Output::ReadFirst(conn));
                     }
                     Some(since) if now.since(since) < READING => {}
                     Some(_) => self.expire(now, conn),

@@ -253,7 +253,7 @@ impl Node {
             self.lose_store(now);
             return;
         }
-        self.outputs.push_back(Output::Store { number, request: Box::new(request) });
+        self.say(Output::Store { number, request: Box::new(request) });
     }
 
     pub(in crate::core::node) fn session_name(&self, lease: ConnId) -> Option<SessionName> {
