@@ -213,7 +213,7 @@ impl Node {
                     .collect();
                 users.sort_unstable();
                 let more = records.len() >= LISTED;
-                self.outputs.push_back(Output::List { ask, users, more });
+                self.say(Output::List { ask, users, more });
             }
         }
     }
@@ -288,7 +288,7 @@ impl Node {
             }
             _ => true,
         };
-        self.outputs.push_back(Output::Answer { ask: look.ask, full, mark, users });
+        self.say(Output::Answer { ask: look.ask, full, mark, users });
     }
 
     pub(super) fn answer_list(

@@ -192,7 +192,7 @@ impl MemoryStore {
         let Some(user) = self.directory.user_of(session) else { return };
         let name = self.directory.shared_name(user);
         self.wrote(now, &name);
-        let change = self.directory.end(session, heard);
+        let change = self.directory.end(session, heard).map(|it| it.1).unwrap_or_default();
         self.publish(now, user, change, turned);
     }
 

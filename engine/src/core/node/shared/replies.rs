@@ -40,7 +40,7 @@ impl Node {
         }
         self.set_warming(said, reply.warming);
         for report in &reply.turned {
-            self.outputs.push_back(Output::Transition(Transition {
+            self.say(Output::Transition(Transition {
                 user: (&*report.user).into(),
                 state: report.public.state,
                 version: report.public.version,
