@@ -186,7 +186,7 @@ impl Node {
     }
 
     pub(super) fn located(&mut self, ask: u64, places: Option<Vec<Place>>) {
-        self.outputs.push_back(Output::Located { ask, places });
+        self.say(Output::Located { ask, places });
     }
 
     fn listed(
