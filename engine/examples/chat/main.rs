@@ -53,6 +53,9 @@ struct Args {
     /// For how many seconds after a start nobody is called offline who may be on the way back.
     #[arg(long, default_value_t = WARMUP_SECS)]
     warmup: u64,
+    /// Whoever is invisible sees nobody.
+    #[arg(long)]
+    reciprocal: bool,
     /// Share the users with other servers through the Redis at this URL.
     #[cfg(feature = "redis")]
     #[arg(long)]
@@ -83,6 +86,7 @@ async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let settings = Settings {
         idle_after: Span::from_secs(args.idle_after),
         warmup: Some(Span::from_secs(args.warmup)),
+        reciprocal: args.reciprocal,
         ..settings()
     };
     let presence = open(args, Presence::builder(DevAuth).settings(settings)).await?;

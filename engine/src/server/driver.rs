@@ -20,7 +20,7 @@ use super::line::{self, Line};
 use super::metrics::{self, Metrics, Now};
 use super::poll::{RoomsTold, Told};
 use crate::clock::{self, Clock, spawn, timeout};
-use crate::core::{ConnId, Connect, Node, Output, Transition};
+use crate::core::{ConnId, Connect, Node, Output, Settings, Transition};
 use crate::store::{FromStore, Place, Request};
 
 /// What drives one node.
@@ -38,7 +38,7 @@ pub(super) struct Driver {
     audience: Option<Arc<dyn AnyAudience>>,
     /// How long it may take.
     patience: Duration,
-    tick: Span,
+    settings: Settings,
     runtime: Handle,
 }
 
@@ -117,8 +117,8 @@ impl Driver {
         store: Option<(Asks, mpsc::UnboundedReceiver<FromStore>)>,
     ) -> Arc<Self> {
         let (asks, said) = store.unzip();
-        let rule = node.settings().audience.unwrap_or_default();
-        let tick = node.settings().tick;
+        let settings = *node.settings();
+        let rule = settings.audience.unwrap_or_default();
         let sooner = Arc::new(Notify::new());
         let metrics = Metrics::new();
         let driver = Arc::new_cyclic(|me| Self {
@@ -149,7 +149,7 @@ impl Driver {
             metrics: Mutex::new(metrics),
             audience,
             patience: Duration::from_millis(rule.deadline.as_millis()),
-            tick,
+            settings,
             runtime: Handle::current(),
         });
         spawn(run_timer(clock, sooner, Arc::downgrade(&driver)));
@@ -164,16 +164,15 @@ impl Driver {
         self.operate(|now, core| operate(now, &mut core.node)).0
     }
 
-    /// How long whoever asks waits for the answer: most of a tick. It is out before others are told of what was
-    /// asked, whoever they are and how long that takes.
-    pub(super) fn pause(&self) -> Span {
-        self.tick.fraction(3, 4)
+    /// When whoever asks now is answered.
+    pub(super) fn answers_at(&self, now: Time) -> Time {
+        self.settings.answers_at(now)
     }
 
-    /// What an application said that some connections wait for: they are told most of a tick from now.
+    /// What the application or the store said that some connections wait for: they are told when others are who ask now.
     fn answered(&self, operate: impl FnOnce(Time, &mut Node)) {
         self.operate(|now, core| {
-            core.answers_at = Some(now + self.pause());
+            core.answers_at = Some(self.answers_at(now));
             operate(now, &mut core.node);
         });
     }
@@ -566,9 +565,13 @@ async fn run_timer(clock: Clock, sooner: Arc<Notify>, driver: Weak<Driver>) {
 async fn hear_store(mut said: mpsc::UnboundedReceiver<FromStore>, driver: Weak<Driver>) {
     while let Some(message) = said.recv().await {
         let Some(driver) = driver.upgrade() else { return };
-        driver.with(|now, node| match &message {
-            FromStore::Reply(number, reply) => node.handle_reply(now, *number, reply),
-            FromStore::Notice(number, notice) => node.handle_notice(now, *number, notice),
-        });
+        match &message {
+            FromStore::Reply(number, reply) => {
+                driver.answered(|now, node| node.handle_reply(now, *number, reply));
+            }
+            FromStore::Notice(number, notice) => {
+                driver.with(|now, node| node.handle_notice(now, *number, notice));
+            }
+        }
     }
 }

@@ -8,7 +8,8 @@
 -- ARGV[5]   how long before its node's lease was renewed a covered session was heard at least: beat + sweep
 -- ARGV[6]   1 if nodes cover their sessions, in place of renewing each
 -- ARGV[7]   up to how many members a room names all
--- ARGV[8]   for how long users are unknown if the partition is found empty
+-- ARGV[8]   for how long users are unknown if the partition is found empty; then, after a blank, until when the node waits
+--           for this, by the clock here, or 0
 -- ARGV[9..] the script's own
 --
 -- {tag}           epoch, generation, warm (until), spared (until), again (asked), outlooks, rooms (counters), run, untold
@@ -24,6 +25,11 @@ local ttl, ends, beat = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local covers, thin, room_limit = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local warmth, waits = string.match(ARGV[8], '^(%d+) (%d+)$')
+if waits ~= '0' and now > tonumber(waits) then
+  -- The server stood still, and the node has told it anew since or is no more: what was new then is not now.
+  return redis.error_reply('LATE nobody waits for this any more')
+end
 
 -- A node renews its lease so often: what it covers may have been heard up to so long after the last renewal.
 local RENEWED_EVERY = 1000
@@ -37,7 +43,7 @@ local is_new = not epoch
 if is_new then
   -- Whatever it held is lost, or nothing has ever been there.
   epoch = string.format('%d', (time[1] * 1000003 + time[2]) % 4294967296)
-  warm = now + tonumber(ARGV[8])
+  warm = now + tonumber(warmth)
   redis.call('HSET', tag, 'epoch', epoch, 'warm', warm, 'generation', now)
   -- The others have to notice before anybody is swept.
   again = now

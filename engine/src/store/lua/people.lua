@@ -2,7 +2,7 @@
 --
 -- {tag}:u:USER is a hash:
 --   r      the record, once anything is known of the user
---   s ID   a session, or of one that has ended when its last connect was, and when it ended
+--   s ID   a session, or of one that has ended when its last connect was, when it ended, and that connect's node and seat
 --   d      when each thing about the user was said last, and by which node
 --   w      nodes that are told of the user
 --   o      nodes that are told of its sessions
@@ -398,7 +398,7 @@ end
 -- Takes a session out; its end is remembered.
 local function take_out(user, id, heard)
   local session = user.sessions[id]
-  user.ended[id] = { session[CONNECTED], now }
+  user.ended[id] = { session[CONNECTED], now, { session[NODE], session[SEAT] } }
   user.sessions[id] = nil
   user.count = user.count - 1
   user.followed = true
@@ -454,6 +454,16 @@ local function is_later(session, seat, connected, stays)
     return session[SEAT] > seat
   end
   return session[CONNECTED] > connected or (session[CONNECTED] == connected and stays)
+end
+
+-- Whether a later connect of a session than a claim of the node that asks is over already. A node knows the order of its
+-- own: told anew, when one of them connected is a little off by the time that messages take.
+local function has_ended_since(user, id, seat, connected)
+  local ended = user.ended[id]
+  if ended and ended[3][1] == me then
+    return ended[3][2] > seat
+  end
+  return ended and ended[1] > connected
 end
 
 -- The session, if this connect of the node that asks speaks for it.

@@ -30,8 +30,8 @@ if what == 'end' then
       end
       end_session(user, id, heard)
     end
-  elseif not user.ended[id] or user.ended[id][1] <= connected then
-    user.ended[id] = { connected, now }
+  elseif not has_ended_since(user, id, seat, connected) then
+    user.ended[id] = { connected, now, { me, seat } }
     user.moved[id] = true
   end
   -- It was there, whatever was known of it here.

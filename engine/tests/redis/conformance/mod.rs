@@ -39,6 +39,7 @@ cases! {
         an_earlier_connect_told_late_does_not_take_over,
         an_end_closes_what_was_held_of_an_earlier_connect,
         an_earlier_connect_of_an_ended_session_is_not_held,
+        a_connect_that_was_ended_is_held_again_if_it_lives_after_all,
         whose_lease_ran_out_meanwhile_is_over,
         a_user_has_so_many_sessions_and_no_more,
         passive_sessions_do_not_count,

@@ -114,6 +114,20 @@ pub(super) async fn an_earlier_connect_of_an_ended_session_is_not_held(stage: &S
     assert_eq!((after.state, after.version.0), (State::Online, before.0 + 1));
 }
 
+pub(super) async fn a_connect_that_was_ended_is_held_again_if_it_lives_after_all(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    one.connect("ana", "1", 3).await;
+    // As a sweep does while its node is cut off.
+    one.ask(Request::End(departed("ana", "1", 3))).await;
+    // Messages take their time: told anew, the connect seems to be earlier than it was told first.
+    let anew = Register { connected_ago: Span::from_millis(900), ..register("ana", "1", 3) };
+    assert!(matches!(one.register(anew).await, HeldBy::You { .. }));
+    assert_eq!(other.state_of("ana").await, State::Online);
+    one.ask(Request::End(departed("ana", "1", 3))).await;
+    // An earlier one of the same node is not, whenever it says that it connected.
+    assert_eq!(one.connect("ana", "1", 2).await, HeldBy::Another);
+}
+
 pub(super) async fn whose_lease_ran_out_meanwhile_is_over(stage: &Stage) {
     let mut one = stage.node().await;
     let long_ago = Span::from_millis(2_000);

@@ -40,7 +40,7 @@ impl Node {
         }
         self.set_warming(said, reply.warming);
         for report in &reply.turned {
-            self.outputs.push_back(Output::Transition(Transition {
+            self.say(Output::Transition(Transition {
                 user: (&*report.user).into(),
                 state: report.public.state,
                 version: report.public.version,
@@ -86,7 +86,25 @@ impl Node {
         }
         match then {
             Then::Nothing | Then::Beaten => {}
-            Then::Looked | Then::LookedInto => self.wake_waiting(now),
+            Then::Looked => self.wake_waiting(now),
+            Then::LookedInto => {
+                // Joins whose answer was lost, among them.
+                for (conn, number) in self.watches.unseated() {
+                    self.take_seat(now, conn, number);
+                }
+                self.wake_waiting(now);
+            }
+            Then::Joined { conn, number } => self.take_seat(now, conn, number),
+            Then::Seated { conn, number, users } => {
+                self.loaded(now, &users);
+                self.open_seat(now, conn, number);
+            }
+            Then::Watched(users) => {
+                for user in &users {
+                    self.watches.open_subject(user);
+                }
+                self.loaded(now, &users);
+            }
             Then::Connected(lease) => self.connected(now, lease, reply.held),
             Then::Loaded(users) => self.loaded(now, &users),
             Then::Asked(look) => {
