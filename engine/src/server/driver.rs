@@ -21,7 +21,7 @@ use super::metrics::{self, Metrics, Now};
 use super::poll::{RoomsTold, Told};
 use crate::clock::{self, Clock, spawn, timeout};
 use crate::core::{ConnId, Connect, Node, Output, Settings, Transition};
-use crate::store::{FromStore, Request};
+use crate::store::{FromStore, Place, Request};
 
 /// What drives one node.
 #[derive(Debug)]
@@ -67,6 +67,8 @@ struct Core {
     polls: HashMap<u64, oneshot::Sender<Told>>,
     room_polls: HashMap<u64, oneshot::Sender<RoomsTold>>,
     next_poll: u64,
+    /// Users whose sessions are being located.
+    locating: HashMap<u64, oneshot::Sender<Option<Vec<Place>>>>,
     /// When the timer task will look at the node next.
     timer_at: Time,
     /// Whether this node takes no more connections.
@@ -136,6 +138,7 @@ impl Driver {
                 polls: HashMap::new(),
                 room_polls: HashMap::new(),
                 next_poll: 0,
+                locating: HashMap::new(),
                 timer_at: Time::ZERO,
                 drains: false,
                 store: asks,
@@ -217,6 +220,23 @@ impl Driver {
         let mut core = self.lock();
         let most = most.min(core.ready.len());
         into.extend(core.ready.drain(..most));
+    }
+
+    /// Where a user's sessions are; none if nobody can say, or has not said within `limit`.
+    pub(super) async fn locate(&self, limit: Duration, user: &str) -> Option<Vec<Place>> {
+        let (answer, answered) = oneshot::channel();
+        let (number, _) = self.operate(|now, core| {
+            core.next_poll += 1;
+            let number = core.next_poll;
+            core.locating.insert(number, answer);
+            core.node.locate(now, number, user);
+            number
+        });
+        let places = timeout(limit, answered).await;
+        if places.is_none() {
+            self.lock().locating.remove(&number);
+        }
+        places?.ok()?
     }
 
     /// Begins a poll of users and rooms under a number, and waits for the answers, at most so long; none if they did not
@@ -436,6 +456,11 @@ impl Core {
                         ask(number, *request);
                     }
                 }
+                Output::Located { ask, places } => {
+                    if let Some(answer) = self.locating.remove(&ask) {
+                        let _ = answer.send(places);
+                    }
+                }
                 // Nobody lists.
                 Output::List { .. } => {}
             }
@@ -503,6 +528,7 @@ fn deliver(line: &Line, output: Output) {
         | Output::Answer { .. }
         | Output::Rooms { .. }
         | Output::List { .. }
+        | Output::Located { .. }
         | Output::Audience { .. }
         | Output::MayJoin { .. } => {}
     }

@@ -90,6 +90,31 @@ fn what_reverses_within_the_hold_costs_nobody_a_byte_and_others_are_told_at_once
 }
 
 #[test]
+fn few_who_are_a_crowd_hear_no_more_often_either() {
+    let limit = Settings { crowd_limit: 1, ..settings() };
+    let mut rig = Rig::with(limit, Start::Fresh);
+    let (star, fans) = crowd(&mut rig, 2);
+    rig.frame(star, &ClientFrame::Idle);
+    let mut told: BTreeMap<ConnId, Vec<u64>> = BTreeMap::new();
+    for tenth in 1..=250 {
+        rig.until(f64::from(tenth) / 10.0);
+        if tenth == 75 {
+            // All have been told, and the interval is not over.
+            rig.frame(star, &ClientFrame::Active);
+        }
+        for &fan in &fans {
+            if rig.hear(fan).iter().any(|it| matches!(it, Heard::Events(_))) {
+                told.entry(fan).or_default().push(rig.now.as_millis());
+            }
+        }
+    }
+    assert_eq!(told.len(), 2);
+    for times in told.values() {
+        assert!(times.len() == 2 && times[1] - times[0] >= 9_900, "told at {times:?}");
+    }
+}
+
+#[test]
 fn nobody_hears_of_one_user_more_than_once_an_interval() {
     let limit = Settings { crowd_limit: 50, ..settings() };
     let mut rig = Rig::with(limit, Start::Fresh);

@@ -95,6 +95,28 @@ async fn sessions_of_a_server_that_stands_still_end_in_time_and_do_not_come_back
 }
 
 #[tokio::test]
+async fn a_server_that_stood_still_covers_its_sessions_again() {
+    let redis = redis(&[]);
+    let one = share(&RedisStore::new(redis.url())).await;
+    let mut other = Process::start(&redis.url());
+    let mut ana = Person::new(&one, "ana", &["bo"]).await;
+    let _early = Person::over(other.connect("early", "1").await, &[]).await;
+    other.pause(true);
+    pause(4_000).await;
+    other.pause(false);
+    let bo = Person::over(other.connect("bo", "1").await, &[]).await;
+    ana.until_sees(State::Online).await;
+    // Beats of the node, which its sessions live by.
+    ana.sees_only(State::Online, 4_000).await;
+    let died = now();
+    other.kill();
+    ana.until_sees(State::Offline).await;
+    let passed = died.elapsed_ms();
+    assert!(ENDS.contains(&passed), "after {passed} ms");
+    drop(bo);
+}
+
+#[tokio::test]
 async fn a_server_that_is_cut_off_says_so_and_serves_on() {
     let redis = redis(&[]);
     let wire = Wire::to(redis.port()).await;

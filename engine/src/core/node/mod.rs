@@ -28,6 +28,7 @@ mod totals;
 mod transmit;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use foldhash::quality::FixedState;
 use greendot_protocol::{Epoch, ErrorCode, Span, Time};
@@ -77,6 +78,9 @@ pub struct Node {
     errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
     totals: NodeTotals,
     outputs: VecDeque<Output>,
+    /// Transitions behind those: apart, because they can be very many at once, and are small. A name that is copied here would
+    /// wait for the rows that were written just before.
+    turns: VecDeque<Turn>,
     /// Connections for which something waits and whose driver is to be told: apart, because they can be very many at once,
     /// and are small.
     ready: VecDeque<ConnId>,
@@ -90,6 +94,14 @@ pub struct Node {
     warm_until: Option<Time>,
     /// What it takes to work with a shared store; none for a node that works alone.
     shared: Option<Shared>,
+}
+
+/// What others see of a user has changed to this, with this note.
+#[derive(Debug)]
+struct Turn {
+    user: UserId,
+    face: Face,
+    note: Option<Arc<str>>,
 }
 
 impl Node {
@@ -138,6 +150,7 @@ impl Node {
             errors: HashMap::default(),
             totals: NodeTotals::default(),
             outputs: VecDeque::new(),
+            turns: VecDeque::new(),
             ready: VecDeque::new(),
             sweep_at: now + settings.sweep,
             still_until: Time::ZERO,
@@ -159,11 +172,28 @@ impl Node {
     }
 
     /// The next output, if any waits.
+    #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
-        match self.outputs.pop_front() {
-            None => self.ready.pop_front().map(Output::Ready),
-            output => output,
+        if !self.outputs.is_empty() {
+            return self.outputs.pop_front();
         }
+        match self.turns.pop_front() {
+            None => self.ready.pop_front().map(Output::Ready),
+            turn => turn.map(|it| Output::Transition(self.transition(it))),
+        }
+    }
+
+    /// The driver is told this, after all that has happened so far.
+    fn say(&mut self, output: Output) {
+        while let Some(turn) = self.turns.pop_front() {
+            let turn = Output::Transition(self.transition(turn));
+            self.outputs.push_back(turn);
+        }
+        self.outputs.push_back(output);
+    }
+
+    fn transition(&self, Turn { user, face: Face { state, version }, note }: Turn) -> Transition {
+        Transition { user: self.directory.name(user).clone(), state, version, note }
     }
 
     /// When [`Self::handle_timeout`] has something to do.
@@ -208,10 +238,8 @@ impl Node {
         }
         if change.public {
             self.totals.changes += 1;
-            let face = self.directory.public(user);
-            let (user, note) = (self.directory.name(user).clone(), self.directory.note(user));
-            let Face { state, version } = face;
-            self.outputs.push_back(Output::Transition(Transition { user, state, version, note }));
+            let (face, note) = (self.directory.public(user), self.directory.note(user));
+            self.turns.push_back(Turn { user, face, note });
         }
     }
 

@@ -16,9 +16,9 @@ use super::output::{Answer, Mark};
 use super::room_polls::RoomsLook;
 use super::shared::{Shared, Then};
 use super::{Node, Output};
-use crate::core::directory::{Outlook, Record};
+use crate::core::directory::{Outlook, Record, SessionView};
 use crate::core::gate::{Fineness, Glimpse, Sight};
-use crate::store::{OutlookReport, Report, Request};
+use crate::store::{NodeId, OutlookReport, Place, Report, Request};
 
 /// Looks that may wait for the application at a time; one more is answered with what is known.
 const WAITING: usize = 4_096;
@@ -170,6 +170,25 @@ impl Node {
         self.listed(now, ask, viewer, outlook, hides, records);
     }
 
+    /// Where a user's sessions are, for those who deliver something to them; [`Output::Located`] brings it under the
+    /// number `ask`. Not for other users' eyes: it tells of the invisible.
+    pub fn locate(&mut self, now: Time, ask: u64, user: &str) {
+        let places = match &self.shared {
+            Some(shared) if !shared.is_lost() => {
+                let user: Arc<str> = user.into();
+                let request = Request::Locate { user: Arc::clone(&user) };
+                return self.submit(now, request, Then::Located { ask, user });
+            }
+            Some(_) => None,
+            None => Some(self.sessions(user).into_iter().map(|it| place(it.view)).collect()),
+        };
+        self.located(ask, places);
+    }
+
+    pub(super) fn located(&mut self, ask: u64, places: Option<Vec<Place>>) {
+        self.say(Output::Located { ask, places });
+    }
+
     fn listed(
         &mut self,
         now: Time,
@@ -243,7 +262,7 @@ impl Node {
                     .collect();
                 users.sort_unstable();
                 let more = records.len() >= LISTED;
-                self.outputs.push_back(Output::List { ask, users, more });
+                self.say(Output::List { ask, users, more });
             }
         }
     }
@@ -332,7 +351,7 @@ impl Node {
             }
             _ => true,
         };
-        self.outputs.push_back(Output::Answer { ask: look.ask, full, mark, users });
+        self.say(Output::Answer { ask: look.ask, full, mark, users });
     }
 
     pub(super) fn answer_list(
@@ -400,6 +419,18 @@ impl Node {
             Some(id) => with(Glimpse::of(&self.directory.record(id), Sight::PUBLIC, light)),
             None => with(Glimpse::of_nobody(light)),
         }
+    }
+}
+
+/// A session of a node that works alone.
+fn place(view: SessionView) -> Place {
+    Place {
+        node: NodeId::default(),
+        session: view.session,
+        generation: view.generation,
+        lingering: view.lingering,
+        idle: view.idle,
+        passive: view.passive,
     }
 }
 

@@ -129,7 +129,9 @@ impl Rights {
     }
 
     pub(super) fn forget(&mut self, conn: ConnId) {
-        self.take_back(conn, None);
+        if !self.by_asker.is_empty() {
+            self.take_back(conn, None);
+        }
     }
 }
 
@@ -141,7 +143,7 @@ impl Node {
     fn put_right(&mut self, now: Time, wish: Wish) {
         let (user, room) = (Arc::clone(&wish.user), Arc::clone(&wish.room));
         let ask = self.rights.put(Wish { asked: true, due: now + DEADLINE, ..wish });
-        self.outputs.push_back(Output::MayJoin { ask, user, room });
+        self.say(Output::MayJoin { ask, user, room });
     }
 
     /// The application's answer to [`Output::MayJoin`]; none if it has failed to say: it is asked again.

@@ -134,7 +134,7 @@ impl Node {
 
     /// Tells who is in the rooms where that has changed. With a shared store, it is the store that
     /// says so.
-    #[inline]
+    #[inline(always)]
     pub(super) fn tell_rooms(&mut self, now: Time) {
         if self.directory.has_touched_rooms() {
             self.tell_touched_rooms(now);

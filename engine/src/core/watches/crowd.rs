@@ -118,14 +118,16 @@ impl Watches {
         let from = many.saturating_sub(told).min(round.left);
         let part = from.min(subject.watchers.len())..round.left.min(subject.watchers.len());
         round.left = from;
-        let over = from == 0;
+        let over = from == 0 && now >= round.began + self.crowds.every;
         let part = subject.watchers[part].to_vec();
         let (began, again) = (round.began, round.again);
         if over {
             subject.round = None;
         } else {
-            round.next = now + Span::from_millis((every / STEPS).max(1));
-            let next = round.next;
+            let part = now + Span::from_millis((every / STEPS).max(1));
+            // When all are told the interval is not over yet, and the next round must not begin before that.
+            let next = if from == 0 { round.began + self.crowds.every } else { part };
+            round.next = next;
             self.rounds.insert((next, id));
         }
         for watch in part {

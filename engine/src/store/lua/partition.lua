@@ -121,7 +121,7 @@ end
 -- The answer -------------------------------------------------------------------------------------
 local due = ''
 local held = { '', '', '', '', '' }
-local turned, reports, outlooks, rosters = { n = 0 }, { n = 0 }, { n = 0 }, { n = 0 }
+local turned, reports, outlooks, rosters, places = { n = 0 }, { n = 0 }, { n = 0 }, { n = 0 }, { n = 0 }
 
 local function finish()
   local row = myself()
@@ -133,7 +133,7 @@ local function finish()
   end
   local words = {}
   put(words, epoch, now, row[TOLD], math.max(warm - now, 0), due, unpack(held))
-  for _, part in ipairs({ reports, outlooks, rosters, turned }) do
+  for _, part in ipairs({ reports, outlooks, rosters, turned, places }) do
     put(words, part.n)
     for i = 1, #part do
       words[#words + 1] = part[i]

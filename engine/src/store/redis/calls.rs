@@ -181,6 +181,9 @@ impl Calls {
             }
             Request::Own { users } => self.by_partition(Name::Watch, &["own"], users),
             Request::Disown { users } => self.by_partition(Name::Watch, &["disown"], users),
+            Request::Locate { user } => {
+                vec![self.call(self.keys.partition_of(user), Name::Watch).with(&["locate", user])]
+            }
             Request::Look { viewers } => self.everywhere(Name::Outlook, "look", viewers),
             Request::LookAway { viewers } => self.everywhere(Name::Outlook, "look_away", viewers),
             Request::LookInto { rooms } => self.everywhere(Name::Room, "look_into", rooms),

@@ -44,7 +44,8 @@ cases! {
         a_user_has_so_many_sessions_and_no_more,
         passive_sessions_do_not_count,
         own_sessions_are_told,
-        a_session_is_signed_out_at_its_node;
+        a_session_is_signed_out_at_its_node,
+        each_session_is_found_at_its_node;
     words:
         a_mode_reaches_all_sessions_and_outlives_them,
         a_repeated_mode_does_not_beat_a_choice,

@@ -1,7 +1,7 @@
 //! Who holds a session (rules 3 and 4).
 
 use greendot_engine::protocol::{Mode, Revision, Span, State};
-use greendot_engine::store::{Departed, HeldBy, Notice, Register, Request};
+use greendot_engine::store::{Departed, HeldBy, Notice, Place, Register, Request};
 
 use super::stage::{Node, Stage, name, register, silent};
 
@@ -201,4 +201,39 @@ pub(super) async fn a_session_is_signed_out_at_its_node(stage: &Stage) {
     // Of one that is not there nothing comes.
     other.ask(Request::SignOut(name("ana", "2"))).await;
     one.hears_no_more().await;
+}
+
+pub(super) async fn each_session_is_found_at_its_node(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    let locate = Request::Locate { user: "ana".into() };
+    assert_eq!(other.ask(locate.clone()).await.places, []);
+    let idle = Register { idle: Some(true), ..register("ana", "1", 1) };
+    let first = generation(one.register(idle).await);
+    let passive = Register { passive: true, ..register("ana", "2", 2) };
+    let second = generation(other.register(passive).await);
+    let (heard_ago, lasts) = (Span::ZERO, Span::from_millis(60_000));
+    one.ask(Request::Linger { name: name("ana", "1"), seat: 1, heard_ago, lasts }).await;
+    one.connect("bo", "1", 3).await;
+    let mut places = other.ask(locate.clone()).await.places;
+    places.sort_by(|one, other| one.session.cmp(&other.session));
+    let place = |node, session: &str, generation| Place {
+        node,
+        session: session.into(),
+        generation,
+        lingering: false,
+        idle: false,
+        passive: false,
+    };
+    assert_eq!(
+        places,
+        [
+            Place { lingering: true, idle: true, ..place(one.id, "1", first) },
+            Place { passive: true, ..place(other.id, "2", second) },
+        ]
+    );
+    // It goes where it connects, and is nowhere once it has ended.
+    let third = generation(other.connect("ana", "1", 7).await);
+    one.ask(Request::SignOut(name("ana", "2"))).await;
+    let places = one.ask(locate).await.places;
+    assert_eq!(places, [Place { idle: true, ..place(other.id, "1", third) }]);
 }

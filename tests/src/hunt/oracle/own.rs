@@ -68,11 +68,14 @@ impl Oracle<'_> {
             };
             let flags = session.flags(self.now, &self.cluster);
             let lingers = matches!(session.leaving, Leaving::Lingers(..) | Leaving::Expired(_));
-            let certain = session.is_certain(self.now, &self.cluster);
+            // A node that is cut off can tell nobody that it lingers, and one that has drained has told that all do,
+            // though their leases are all that counts (rule 10).
+            let known = session.is_certain(self.now, &self.cluster)
+                && !session.orphan
+                && self.cluster.is_settled(session.node);
             let right = it.passive == session.passive
                 && (if it.idle { flags.idle } else { flags.active })
-                // One whose node has drained lingers, though its lease is all that counts (rule 10).
-                && (!certain || session.orphan || it.lingering == lingers);
+                && (!known || it.lingering == lingers);
             if !right {
                 return Some(format!("{it:?}; {flags:?}, lingers: {lingers}"));
             }

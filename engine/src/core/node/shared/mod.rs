@@ -69,6 +69,8 @@ pub(in crate::core::node) enum Then {
     RoomsRead(RoomsLook),
     /// An [`Node::ask`].
     Asked(Look),
+    /// A [`Node::locate`].
+    Located { ask: u64, user: Arc<str> },
     /// A [`Node::list`].
     Listed { ask: u64, viewer: Arc<str> },
     /// The reply says all there is to do.
@@ -251,7 +253,7 @@ impl Node {
             self.lose_store(now);
             return;
         }
-        self.outputs.push_back(Output::Store { number, request: Box::new(request) });
+        self.say(Output::Store { number, request: Box::new(request) });
     }
 
     pub(in crate::core::node) fn session_name(&self, lease: ConnId) -> Option<SessionName> {
@@ -264,9 +266,11 @@ impl Node {
     }
 
     pub(super) fn silent_of(&self, now: Time, lease: ConnId) -> Option<Silent> {
+        // Asked first: without a shared store there is none, and no name to be made.
+        let seat = self.seat_number(lease)?;
         Some(Silent {
             name: self.session_name(lease)?,
-            seat: self.seat_number(lease)?,
+            seat,
             heard_ago: now.since(self.leases.get(lease)?.heard),
         })
     }

@@ -92,6 +92,7 @@ impl Node {
             Then::Connected(lease) => self.welcome(lease),
             Then::Asked(look) => self.answer_look(now, now, &look, &[], None),
             Then::RoomsRead(look) => self.rooms_read(now, look, &[]),
+            Then::Located { ask, .. } => self.located(ask, None),
             Then::Listed { ask, viewer } => self.answer_list(now, now, ask, viewer, &[], None),
             Then::Loaded(_)
             | Then::Watched(_)
@@ -128,6 +129,7 @@ impl Node {
                     let (viewer, users) = (Arc::clone(&look.viewer), look.users.clone());
                     self.submit(now, Request::Read { viewer, users }, Then::Asked(look));
                 }
+                Then::Located { ask, user } => self.locate(now, ask, &user),
                 Then::Listed { ask, viewer } => self.list(now, ask, &viewer),
                 _ => {}
             }

@@ -40,7 +40,7 @@ impl Node {
         }
         self.set_warming(said, reply.warming);
         for report in &reply.turned {
-            self.outputs.push_back(Output::Transition(Transition {
+            self.say(Output::Transition(Transition {
                 user: (&*report.user).into(),
                 state: report.public.state,
                 version: report.public.version,
@@ -111,6 +111,7 @@ impl Node {
                 self.answer_look(now, said, &look, &reply.reports, reply.outlooks.first());
             }
             Then::RoomsRead(look) => self.rooms_read(now, look, &reply.rooms),
+            Then::Located { ask, .. } => self.located(ask, Some(reply.places.clone())),
             Then::Listed { ask, viewer } => {
                 let outlook = reply.outlooks.first();
                 self.answer_list(now, said, ask, viewer, &reply.reports, outlook);
