@@ -33,7 +33,7 @@ pub(crate) fn storm_long() -> Result<()> {
 /// As many as three servers have descriptors for.
 pub(crate) fn wide() -> Result<()> {
     load(
-        "--clients 50000 --servers 3 --seconds 180 --action-every 120 --cut-one-in 12 --connect-rate 700 \
+        "--clients 50000 --servers 3 --seconds 180 --action-every 120 --cut-one-in 12 --connect-rate 400 \
          --processes 4",
     )
 }

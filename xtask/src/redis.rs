@@ -8,7 +8,10 @@ use crate::simulator;
 
 /// The tests that start their own Redis, and then the world's, with one that this starts.
 pub(crate) fn run() -> Result<()> {
-    cargo("test -p greendot-engine --features cli --test redis").run()?;
+    cargo("build -p greendot-engine --features cli --example chat").run()?;
+    // They wait far more than they work.
+    cargo("test -p greendot-engine --features cli --test redis -- --test-threads 8").run()?;
     let redis = Redis::start(&[])?;
-    simulator::over_redis(&redis.url())
+    simulator::over_redis(&redis.url())?;
+    simulator::hunt_over_redis(&redis.url())
 }

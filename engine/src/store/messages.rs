@@ -7,8 +7,8 @@ use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span, Time, Version};
 use crate::core::LastSeen;
 use crate::core::directory::{Face, Roster, SessionView};
 
-/// A run of a node: a new one at each start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A run of a node: a new one at each start; 0 where a node works alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u64);
 
 /// Who speaks for a session: which connect, on which run of a node.
@@ -218,6 +218,11 @@ pub enum Request {
         /// The users.
         users: Vec<Arc<str>>,
     },
+    /// Which nodes hold a user's sessions.
+    Locate {
+        /// The user.
+        user: Arc<str>,
+    },
     /// Who is present, and what stands between them and the one who asks.
     List {
         /// Who asks.
@@ -355,6 +360,25 @@ pub struct Reply {
     pub rooms: Vec<Roster>,
     /// The users whose public face this request turned.
     pub turned: Vec<Report>,
+    /// Where the sessions are of the user that was to be located.
+    pub places: Vec<Place>,
+}
+
+/// Where a session is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The run of a node that holds it.
+    pub node: NodeId,
+    /// The session's id.
+    pub session: Box<str>,
+    /// Tells the connects of one id apart; a later one is higher.
+    pub generation: u64,
+    /// Whether its connection has ended and it still counts.
+    pub lingering: bool,
+    /// Whether it is idle.
+    pub idle: bool,
+    /// Whether it is passive.
+    pub passive: bool,
 }
 
 /// What a request about a session found.

@@ -13,6 +13,7 @@ mod own;
 mod polls;
 mod rig;
 mod secrecy;
+mod side_channels;
 mod stalls;
 mod tokens;
 mod watching;

@@ -3,7 +3,10 @@
 use greendot_engine::server::{OpenError, RedisStore};
 use greendot_redis_server::free_port;
 
-use crate::common::builder;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpListener;
+
+use crate::common::{builder, spawn};
 use crate::rig::{redis, share, tell};
 
 async fn refused(store: RedisStore) -> String {
@@ -34,6 +37,43 @@ async fn a_wrong_password_is_said_and_not_shown() {
         assert!(error.contains(&place) && says && !error.contains("wrong"), "{error}");
     }
     share(RedisStore::new(format!("redis://:right@{place}"))).await;
+}
+
+#[tokio::test]
+async fn a_redis_that_is_too_old_is_refused() {
+    let place = old_redis().await;
+    let error = refused(RedisStore::new(format!("redis://{place}"))).await;
+    for word in [&*place, "6.2.14", "7 or later"] {
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+/// What answers as a Redis 6 does, as far as it is asked.
+async fn old_redis() -> String {
+    const ABOUT: &str = "redis_version:6.2.14\r\nredis_mode:standalone\r\nrole:master\r\n\
+                         maxmemory_policy:noeviction\r\n";
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let place = listener.local_addr().expect("bound").to_string();
+    spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let mut stream = BufReader::new(stream);
+            let mut line = String::new();
+            // Of a request each word has a line of its own, and its length one before it.
+            while stream.read_line(&mut line).await.is_ok_and(|it| it > 0) {
+                let answer = match line.trim() {
+                    "HELLO" => "%1\r\n+proto\r\n:3\r\n".to_owned(),
+                    "CLIENT" => "+OK\r\n".to_owned(),
+                    "INFO" => format!("${}\r\n{ABOUT}\r\n", ABOUT.len()),
+                    _ => String::new(),
+                };
+                line.clear();
+                if stream.write_all(answer.as_bytes()).await.is_err() {
+                    break;
+                }
+            }
+        }
+    });
+    place
 }
 
 #[tokio::test]

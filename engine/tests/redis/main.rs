@@ -7,6 +7,7 @@ mod checks;
 mod common;
 mod conformance;
 mod faults;
+mod isolation;
 mod nodes;
 mod people;
 mod rig;

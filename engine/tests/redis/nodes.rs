@@ -56,7 +56,7 @@ async fn servers_are_replaced_one_by_one_and_nobody_sees_it() {
 
 async fn until_gone(person: &mut Person) {
     let gone = async {
-        while !person.has_ended() {
+        while person.ended().is_none() {
             pause(20).await;
         }
     };
@@ -77,7 +77,7 @@ async fn sessions_of_a_server_that_stands_still_end_in_time_and_do_not_come_back
     eve.until_sees(State::Online).await;
     let paused = now();
     still.pause(true);
-    let dee = Person::new(&one, "dee", &[]).await;
+    let mut dee = Person::new(&one, "dee", &[]).await;
     ana.until_sees(State::Offline).await;
     let passed = paused.elapsed_ms();
     assert!(ENDS.contains(&passed), "after {passed} ms");
@@ -89,8 +89,31 @@ async fn sessions_of_a_server_that_stands_still_end_in_time_and_do_not_come_back
     ana.until_sees(State::Online).await;
     // Who had moved on was never gone, and is at its new place.
     eve.sees_only(State::Online, 1_000).await;
+    assert_eq!(dee.ended(), None);
     dee.say(ClientFrame::Idle);
     eve.until_sees(State::Away).await;
+}
+
+#[tokio::test]
+async fn a_server_that_stood_still_covers_its_sessions_again() {
+    let redis = redis(&[]);
+    let one = share(&RedisStore::new(redis.url())).await;
+    let mut other = Process::start(&redis.url());
+    let mut ana = Person::new(&one, "ana", &["bo"]).await;
+    let _early = Person::over(other.connect("early", "1").await, &[]).await;
+    other.pause(true);
+    pause(4_000).await;
+    other.pause(false);
+    let bo = Person::over(other.connect("bo", "1").await, &[]).await;
+    ana.until_sees(State::Online).await;
+    // Beats of the node, which its sessions live by.
+    ana.sees_only(State::Online, 4_000).await;
+    let died = now();
+    other.kill();
+    ana.until_sees(State::Offline).await;
+    let passed = died.elapsed_ms();
+    assert!(ENDS.contains(&passed), "after {passed} ms");
+    drop(bo);
 }
 
 #[tokio::test]
@@ -114,8 +137,8 @@ async fn a_server_that_is_cut_off_says_so_and_serves_on() {
     let passed = cut.elapsed_ms();
     assert!(ENDS.contains(&passed), "after {passed} ms");
     bo.sees_only(State::Online, 1_000).await;
-    assert!(!bo.has_ended(), "no connection is closed for it");
-    let cy = cut_off.connect("cy", "1").await;
+    assert_eq!(bo.ended(), None, "no connection is closed for it");
+    let _cy = Person::new(&cut_off, "cy", &[]).await;
     wire.cut(false);
     ana.until_sees(State::Online).await;
     bo.until_stale(false).await;
@@ -124,7 +147,28 @@ async fn a_server_that_is_cut_off_says_so_and_serves_on() {
     // Who came to it meanwhile is known everywhere.
     let mut eve = Person::new(&other, "eve", &["cy"]).await;
     eve.until_sees(State::Online).await;
-    drop(cy);
+}
+
+#[tokio::test]
+async fn what_a_dead_server_asked_of_a_redis_that_stood_still_is_not_done_afterwards() {
+    let redis = redis(&[]);
+    let one = share(&RedisStore::new(redis.url())).await;
+    let mut other = Process::start(&redis.url());
+    let mut ana = Person::new(&one, "ana", &["bo"]).await;
+    redis.pause(true).expect("it runs");
+    // Its connect waits at Redis, is given up, and the server dies.
+    let _gone = Person::over(other.connect("bo", "1").await, &[]).await;
+    other.kill();
+    // The person is at another server since; that one can tell Redis no sooner than it goes on.
+    let mut bo = Person::new(&one, "bo", &[]).await;
+    ana.until_stale(true).await;
+    redis.pause(false).expect("it runs");
+    ana.until_sees(State::Online).await;
+    // Whatever waited there was older than where the person is now.
+    ana.sees_only(State::Online, 3_000).await;
+    assert_eq!(bo.ended(), None, "nobody took the session");
+    bo.say(ClientFrame::Idle);
+    ana.until_sees(State::Away).await;
 }
 
 #[tokio::test]
@@ -146,7 +190,7 @@ async fn while_redis_stands_still_sockets_are_answered_and_memory_stays_bounded(
             client.send(&ClientFrame::Note(if turn % 2 == 0 { "here" } else { "there" })).await;
         }
         let asked = now();
-        ana.beat(turn).await;
+        ana.beat_through(turn).await;
         longest = longest.max(asked.elapsed_ms());
         sizes.push(server.resident());
         pause(100).await;

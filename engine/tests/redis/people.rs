@@ -35,15 +35,15 @@ pub(crate) struct Person {
     says: tokio::sync::mpsc::UnboundedSender<ClientFrame<'static>>,
     last: Option<Row>,
     stale: bool,
-    ended: bool,
+    ended: Option<u16>,
 }
 
 /// What a person is told.
 enum Told {
     Rows(Vec<Row>),
     Stale(bool),
-    /// The connection has ended.
-    End,
+    /// The connection has ended, with this code or 0.
+    End(u16),
     /// Nothing that matters here.
     Else,
 }
@@ -59,7 +59,7 @@ impl Person {
         let (says, said) = tokio::sync::mpsc::unbounded_channel();
         hears.send(Told::Rows(rows)).expect("just made");
         spawn(live(client, hears, said));
-        Self { heard, says, last: None, stale: false, ended: false }
+        Self { heard, says, last: None, stale: false, ended: None }
     }
 
     /// What is shown now of the one user watched.
@@ -68,7 +68,7 @@ impl Person {
             match told {
                 Told::Rows(rows) => self.last = rows.last().cloned().or(self.last.take()),
                 Told::Stale(stale) => self.stale = stale,
-                Told::End => self.ended = true,
+                Told::End(code) => self.ended = Some(code),
                 Told::Else => {}
             }
         }
@@ -88,7 +88,7 @@ impl Person {
     /// Waits until the view is said to be stale, or good again.
     pub(crate) async fn until_stale(&mut self, stale: bool) {
         let told = async {
-            while self.sees().is_none() || self.stale != stale {
+            while self.is_stale() != stale {
                 pause(20).await;
             }
         };
@@ -96,8 +96,13 @@ impl Person {
         assert!(waited.is_ok(), "not told that stale is {stale}");
     }
 
-    /// Whether the server has ended the connection.
-    pub(crate) fn has_ended(&mut self) -> bool {
+    fn is_stale(&mut self) -> bool {
+        self.sees();
+        self.stale
+    }
+
+    /// With which code the server has ended the connection, or 0; none: it stands.
+    pub(crate) fn ended(&mut self) -> Option<u16> {
         self.sees();
         self.ended
     }
@@ -138,7 +143,7 @@ async fn live(
     loop {
         tokio::select! {
             heard = client.next() => {
-                let ends = matches!(heard, Told::End);
+                let ends = matches!(heard, Told::End(_));
                 if hears.send(heard).is_err() || ends {
                     return;
                 }
@@ -156,13 +161,36 @@ async fn live(
 }
 
 impl Client {
+    /// Beats, and waits for the answer, whatever else is told meanwhile.
+    pub(crate) async fn beat_through(&mut self, number: u8) {
+        use futures_util::StreamExt;
+        use tokio_tungstenite::tungstenite::Message;
+        let beat = greendot_engine::protocol::Beat { number, input_age_secs: None };
+        self.send(&ClientFrame::Beat(beat)).await;
+        let answered = async {
+            while let Some(Ok(message)) = self.socket.next().await {
+                if let Message::Binary(bytes) = message
+                    && matches!(binary::decode_server(&bytes), Ok(Some(ServerFrame::BeatAnswer(it))) if it == number)
+                {
+                    return true;
+                }
+            }
+            false
+        };
+        let answered = tokio::time::timeout(Duration::from_secs(30), answered).await;
+        assert_eq!(answered, Ok(true), "beat {number} is answered");
+    }
+
     /// What the next frame tells.
     async fn next(&mut self) -> Told {
         use futures_util::StreamExt;
         use tokio_tungstenite::tungstenite::Message;
         let bytes = match self.socket.next().await {
             Some(Ok(Message::Binary(bytes))) => bytes,
-            Some(Ok(Message::Close(_)) | Err(_)) | None => return Told::End,
+            Some(Ok(Message::Close(close))) => {
+                return Told::End(close.map_or(0, |it| it.code.into()));
+            }
+            Some(Err(_)) | None => return Told::End(0),
             Some(Ok(_)) => return Told::Else,
         };
         match binary::decode_server(&bytes) {

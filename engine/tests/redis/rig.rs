@@ -47,14 +47,7 @@ impl Process {
     }
 
     pub(crate) async fn connect(&self, user: &str, session: &str) -> Client {
-        let mut request = self.url.as_str().into_client_request().expect("a good address");
-        let protocol = SUBPROTOCOL_BINARY.parse().expect("a good header");
-        request.headers_mut().insert("sec-websocket-protocol", protocol);
-        let (socket, _) = connect_async(request).await.expect("connects");
-        let mut client = Client::over(socket);
-        client.hello(user, session).await;
-        assert!(matches!(client.hear().await, Heard::Welcome(_)));
-        client
+        client_at(&self.url, user, session).await
     }
 
     /// `kill -9`.
@@ -82,6 +75,18 @@ impl Process {
         let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
         kilobytes * 1024
     }
+}
+
+/// Connects to the presence at an address.
+pub(crate) async fn client_at(url: &str, user: &str, session: &str) -> Client {
+    let mut request = url.into_client_request().expect("a good address");
+    let protocol = SUBPROTOCOL_BINARY.parse().expect("a good header");
+    request.headers_mut().insert("sec-websocket-protocol", protocol);
+    let (socket, _) = connect_async(request).await.expect("connects");
+    let mut client = Client::over(socket);
+    client.hello(user, session).await;
+    assert!(matches!(client.hear().await, Heard::Welcome(_)));
+    client
 }
 
 fn signal(child: &Child, name: &str) {

@@ -27,7 +27,7 @@ pub(super) struct Plan {
     /// While the session lingers: when it ends. Else: when it becomes idle unless there is input.
     pub(super) until: Moment,
     /// The low bits of the tick at which the wheel will bring this lease up; entries for other ticks are void.
-    pub(super) armed: u16,
+    armed: u16,
     /// The slot of the connection's viewer among the watches, or [`NOBODY`].
     pub(super) viewer: u32,
     /// And above them the number of the last beat.
@@ -57,7 +57,7 @@ pub(super) const LIVE: u32 = 1;
 /// Its connection is open.
 pub(super) const CONNECTED: u32 = 1 << 1;
 /// The wheel will bring it up.
-pub(super) const ARMED: u32 = 1 << 2;
+const ARMED: u32 = 1 << 2;
 /// The client said idle.
 pub(super) const IDLE_TOLD: u32 = 1 << 3;
 /// Idle by the age of the last input.
@@ -79,6 +79,17 @@ const BEAT: u32 = 24;
 /// What makes a sign of life a matter of its time alone: these flags, and none of the others.
 const PLAIN: u32 = LIVE | CONNECTED;
 const NOT_PLAIN: u32 = SILENT | LINGERS | MUTE;
+
+impl Idle {
+    /// How it stands in a lease.
+    pub(super) fn flag(self) -> u32 {
+        match self {
+            Self::No => 0,
+            Self::Told => IDLE_TOLD,
+            Self::Found => IDLE_FOUND,
+        }
+    }
+}
 
 /// Where the time lies in a pulse.
 const HEARD: u32 = 16;
@@ -137,6 +148,42 @@ impl Plan {
         self.flags
     }
 
+    /// The tick at which the wheel will bring it up, in its low bits; none if it will not.
+    pub(super) fn armed(&self) -> Option<u16> {
+        self.is(ARMED).then_some(self.armed)
+    }
+
+    /// Whether the wheel is to bring it up at this tick.
+    pub(super) fn is_armed(&self, tick: u64) -> bool {
+        self.is(LIVE | ARMED) && self.armed == tick as u16
+    }
+
+    /// The wheel will bring it up at this tick.
+    pub(super) fn arm(&mut self, tick: u64) {
+        self.armed = tick as u16;
+        self.flags |= ARMED;
+    }
+
+    pub(super) fn disarm(&mut self) {
+        self.flags &= !ARMED;
+    }
+
+    /// Takes flags of what waits: no sign of life is weighed by them.
+    pub(super) fn wait(&mut self, flags: u32) {
+        debug_assert!(flags & (WAITING - 1) == 0, "they have a part in what is plain");
+        self.flags |= flags;
+    }
+
+    /// These wait no more.
+    pub(super) fn take(&mut self, flags: u32) {
+        debug_assert!(flags & (WAITING - 1) == 0, "they have a part in what is plain");
+        self.flags &= !flags;
+    }
+
+    pub(super) fn set_beat(&mut self, number: u8) {
+        self.flags = self.flags << 8 >> 8 | u32::from(number) << BEAT;
+    }
+
     pub(super) fn beat(&self) -> u8 {
         (self.flags >> BEAT) as u8
     }
@@ -155,16 +202,12 @@ impl Plan {
 }
 
 impl Row<'_> {
-    pub(super) fn lease(&self) -> Lease<'_> {
-        Lease { pulse: *self.pulse, plan: self.plan }
-    }
-
     /// One that has just connected.
-    pub(super) fn begin(&mut self, now: Time) {
+    pub(super) fn begin(&mut self, now: Time, flags: u32) {
         *self.pulse = Pulse::at(now);
         *self.plan = Plan::VACANT;
         self.key.0 = self.key.0.wrapping_add(1) & !WEIGH;
-        self.put(PLAIN);
+        self.put(PLAIN | flags);
     }
 
     /// The session has gone.
@@ -178,20 +221,15 @@ impl Row<'_> {
         self.put(if on { before | flags } else { before & !flags });
     }
 
-    /// The one place where flags are written: what is plain follows from them.
+    /// The one place where flags are written by which a sign of life is weighed: what is plain follows from them.
     fn put(&mut self, flags: u32) {
         self.plan.flags = flags;
         let plain = flags & (PLAIN | NOT_PLAIN) == PLAIN;
         self.key.0 = self.key.0 & !WEIGH | if plain { 0 } else { WEIGH };
     }
 
-    pub(super) fn set_beat(&mut self, number: u8) {
-        self.plan.flags = self.plan.flags << 8 >> 8 | u32::from(number) << BEAT;
-    }
-
     pub(super) fn set_idle(&mut self, idle: Idle) {
-        self.set(IDLE_TOLD, idle == Idle::Told);
-        self.set(IDLE_FOUND, idle == Idle::Found);
+        self.plan.flags = self.plan.flags & !(IDLE_TOLD | IDLE_FOUND) | idle.flag();
     }
 
     /// The connection is pinged: not again before it has been silent for as long once more.

@@ -16,8 +16,8 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use self::lease::{
-    ARMED, CONNECTED, Key, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, Plan, Pulse,
-    READING, Row, SILENT,
+    CONNECTED, Key, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, Plan, Pulse, READING, Row,
+    SILENT,
 };
 pub(crate) use self::waiting::Waiting;
 use super::moment::Moment;
@@ -211,6 +211,11 @@ impl Leases {
         })
     }
 
+    /// When the session of this connect was heard last.
+    pub(crate) fn heard(&self, conn: ConnId) -> Option<Time> {
+        self.row(conn).map(|it| it.pulse.heard())
+    }
+
     /// Whether the session of this connect is idle, and who said so.
     pub(crate) fn idle(&self, conn: ConnId) -> Option<Idle> {
         self.plan(conn).map(Plan::idle)
@@ -244,16 +249,14 @@ impl Leases {
         }
         self.vacate(slot);
         let mut row = self.row_at(slot);
-        row.begin(now);
-        row.set_idle(device.idle);
-        row.set(waiting.bits(), true);
+        let own = if device.idle_after.is_some() { OWN_IDLE_AFTER } else { 0 };
+        row.begin(now, device.idle.flag() | waiting.bits() | own);
         let stamp = row.key.stamp();
         self.newest = self.newest.max(stamp);
         let conn = ConnId(Id { slot, stamp });
         self.live += 1;
         self.connected += 1;
         if let Some(span) = device.idle_after {
-            self.row_at(slot).set(OWN_IDLE_AFTER, true);
             self.idle_after.insert(slot, span);
         }
         if let Some(input) = device.input {
@@ -311,12 +314,19 @@ impl Leases {
         }
     }
 
-    /// The connection has ended, or speaks for its session no more; the session is still there.
-    pub(crate) fn disconnect(&mut self, conn: ConnId) {
-        let Some(mut row) = self.open(conn) else { return };
-        row.set(CONNECTED, false);
-        row.plan.viewer = NOBODY;
+    /// The connection has ended, or speaks for its session no more; the session is still there. What waited for the
+    /// connection, and the slot of its viewer among the watches, if it was open until now.
+    pub(crate) fn disconnect(&mut self, conn: ConnId) -> Option<(Waiting, Option<u32>)> {
+        let mut row = self.open(conn)?;
+        let waiting = Waiting::of(row.plan);
+        let viewer = std::mem::replace(&mut row.plan.viewer, NOBODY);
+        let was_read = row.plan.is(READING);
+        row.set(CONNECTED | READING, false);
         self.connected -= 1;
+        if was_read {
+            self.reading.remove(&conn.slot());
+        }
+        Some((waiting, (viewer != NOBODY).then_some(viewer)))
     }
 
     /// A pong has arrived on an open connection: it says nothing to one that lingers.
@@ -425,10 +435,10 @@ impl Leases {
 
     /// The driver has read; true if it had been asked to.
     pub(crate) fn end_reading(&mut self, conn: ConnId) -> bool {
-        let Some(mut row) = self.row_mut(conn).filter(|it| it.plan.is(READING)) else {
+        if !self.plan(conn).is_some_and(|it| it.is(READING)) {
             return false;
-        };
-        row.set(READING, false);
+        }
+        self.row_at(conn.slot()).set(READING, false);
         self.reading.remove(&conn.slot());
         true
     }
@@ -461,17 +471,15 @@ impl Leases {
         // Rounded up: a session ends at the first sweep at or after its deadline.
         let due = lease.next(&self.periods).since(self.origin).as_millis();
         let tick = due.div_ceil(self.periods.sweep.as_millis());
-        if lease.plan.is(ARMED) {
+        if let Some(armed) = lease.plan.armed() {
             // Both lie within the wheel's reach, so their low bits tell which is sooner.
-            let ahead = lease.plan.armed.wrapping_sub(reached as u16) as i16;
+            let ahead = armed.wrapping_sub(reached as u16) as i16;
             if tick.wrapping_sub(reached) as i64 >= i64::from(ahead) {
                 return;
             }
         }
-        let armed = self.wheel.arm(tick, conn.slot()) as u16;
-        let mut row = self.row_at(conn.slot());
-        row.plan.armed = armed;
-        row.set(ARMED, true);
+        let at = self.wheel.arm(tick, conn.slot());
+        self.plans[conn.slot() as usize].arm(at);
     }
 
     /// The tick whose time has come at `now`.
@@ -495,30 +503,33 @@ impl Leases {
         slots.filter_map(row).fold(0, |it, row| it ^ row)
     }
 
-    /// Takes up to so many leases that are to be looked at, each with what is due for it if anything is; `None` was a look
-    /// for nothing. The caller acts on each and then calls [`Self::arm`]. None are taken only when none are left.
-    pub(crate) fn pop(&mut self, now: Time, most: usize, into: &mut Vec<(ConnId, Option<Due>)>) {
+    /// Looks at up to so many leases and takes those for which something is due. The caller acts on each and then calls
+    /// [`Self::arm`]. False if there was none left to look at.
+    pub(crate) fn pop(&mut self, now: Time, most: usize, into: &mut Vec<(ConnId, Due)>) -> bool {
         let tick = self.tick_at(now);
+        let periods = self.periods;
         std::hint::black_box(self.look_ahead(most));
-        while into.len() < most {
-            let Some((at, slot)) = self.wheel.pop(tick) else { return };
-            if slot as usize >= self.keys.len() {
+        for looked in 0..most {
+            let Some((at, slot)) = self.wheel.pop(tick) else { return looked > 0 };
+            let Some(plan) = self.plans.get_mut(slot as usize).filter(|it| it.is_armed(at)) else {
                 continue;
-            }
-            let periods = self.periods;
-            let mut row = self.row_at(slot);
-            if !row.plan.is(LIVE | ARMED) || row.plan.armed != at as u16 {
-                continue;
-            }
-            row.set(ARMED, false);
-            let due = row.lease().due(now, &periods);
+            };
+            plan.disarm();
+            let lease = Lease { pulse: self.pulses[slot as usize], plan };
+            let due = lease.due(now, &periods);
+            let conn = ConnId(Id { slot, stamp: self.keys[slot as usize].stamp() });
             match due {
-                Some(Due::Ping) => row.pinged(now, &periods),
-                Some(Due::Silent) => row.set(SILENT, true),
-                _ => {}
+                None => {
+                    self.arm(conn);
+                    continue;
+                }
+                Some(Due::Ping) => self.row_at(slot).pinged(now, &periods),
+                Some(Due::Silent) => self.row_at(slot).set(SILENT, true),
+                Some(Due::Idle | Due::Expired | Due::Lingered) => {}
             }
-            into.push((ConnId(Id { slot, stamp: row.key.stamp() }), due));
+            into.extend(due.map(|due| (conn, due)));
         }
+        true
     }
 
     fn plan(&self, conn: ConnId) -> Option<&Plan> {
@@ -532,6 +543,12 @@ impl Leases {
         Some(Lease { pulse: self.pulses[conn.0.slot as usize], plan })
     }
 
+    fn plan_mut(&mut self, conn: ConnId) -> Option<&mut Plan> {
+        let slot = conn.0.slot as usize;
+        let right = self.keys.get(slot)?.stamp() == conn.0.stamp || on(Fault::GenerationUnchecked);
+        self.plans.get_mut(slot).filter(|it| right && it.is(LIVE))
+    }
+
     fn row_mut(&mut self, conn: ConnId) -> Option<Row<'_>> {
         self.plan(conn)?;
         Some(self.row_at(conn.slot()))
@@ -539,7 +556,7 @@ impl Leases {
 
     /// The row of an open connection.
     fn open(&mut self, conn: ConnId) -> Option<Row<'_>> {
-        self.row_mut(conn).filter(|it| it.plan.is(CONNECTED))
+        self.plan(conn)?.is(CONNECTED).then(|| self.row_at(conn.slot()))
     }
 
     fn row_at(&mut self, slot: u32) -> Row<'_> {

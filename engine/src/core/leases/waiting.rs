@@ -1,6 +1,6 @@
 //! What waits for a connection beside snapshots and events: flags in its lease.
 
-use super::lease::{CONNECTED, NOBODY, WAITING};
+use super::lease::{CONNECTED, NOBODY, Plan, WAITING};
 use super::{ConnId, Leases};
 
 /// What can wait for a connection. Each is a flag: whatever happens, no queue grows.
@@ -37,6 +37,10 @@ impl Waiting {
     /// What is said first, with the driver told of it.
     pub(crate) const FIRST: Self = Self(Self::WELCOME.0 | Self::WELCOMED.0 | Self::TOLD.0);
 
+    pub(super) fn of(plan: &Plan) -> Self {
+        Self(plan.flags() & Self::ALL)
+    }
+
     pub(super) fn bits(self) -> u32 {
         self.0
     }
@@ -49,45 +53,48 @@ impl Waiting {
 impl Leases {
     /// Marks that this waits for an open connection.
     pub(crate) fn wait(&mut self, conn: ConnId, what: Waiting) {
-        if let Some(mut row) = self.open(conn) {
-            row.set(what.0, true);
+        if let Some(plan) = self.open_plan(conn) {
+            plan.wait(what.0);
         }
     }
 
     /// Marks that the answer to the beat of this number waits.
     pub(crate) fn answer(&mut self, conn: ConnId, number: u8) {
-        if let Some(mut row) = self.open(conn) {
-            row.set_beat(number);
-            row.set(Waiting::BEAT.0, true);
+        if let Some(plan) = self.open_plan(conn) {
+            plan.set_beat(number);
+            plan.wait(Waiting::BEAT.0);
         }
     }
 
     /// Marks that the driver is told; true if it has not been.
     pub(crate) fn tell(&mut self, conn: ConnId) -> bool {
-        let Some(mut row) = self.open(conn) else { return false };
-        let first = !row.plan.is(Waiting::TOLD.0);
-        row.set(Waiting::TOLD.0, true);
+        let Some(plan) = self.open_plan(conn) else { return false };
+        let first = !plan.is(Waiting::TOLD.0);
+        plan.wait(Waiting::TOLD.0);
         first
     }
 
     /// What waits for an open connection.
     pub(crate) fn waiting(&self, conn: ConnId) -> Option<Waiting> {
-        let plan = self.plan(conn).filter(|it| it.is(CONNECTED))?;
-        Some(Waiting(plan.flags() & Waiting::ALL))
+        self.plan(conn).filter(|it| it.is(CONNECTED)).map(Waiting::of)
     }
 
     /// Takes what waits for an open connection, and the number of the last beat. Until the connection is welcomed all of it
     /// waits on, but for the word to the driver.
     pub(crate) fn take_waiting(&mut self, conn: ConnId) -> Option<(Waiting, u8)> {
-        let mut row = self.open(conn)?;
-        let waiting = Waiting(row.plan.flags() & Waiting::ALL);
+        let plan = self.open_plan(conn)?;
+        let waiting = Waiting::of(plan);
         let told = if waiting.has(Waiting::WELCOMED) {
             Waiting::ALL & !Waiting::WELCOMED.0
         } else {
             Waiting::TOLD.0
         };
-        row.set(told, false);
-        Some((waiting, row.plan.beat()))
+        plan.take(told);
+        Some((waiting, plan.beat()))
+    }
+
+    fn open_plan(&mut self, conn: ConnId) -> Option<&mut Plan> {
+        self.plan_mut(conn).filter(|it| it.is(CONNECTED))
     }
 
     /// The slot of the connection's viewer among the watches, if it watches.
@@ -96,8 +103,8 @@ impl Leases {
     }
 
     pub(crate) fn set_viewer(&mut self, conn: ConnId, viewer: u32) {
-        if let Some(row) = self.row_mut(conn) {
-            row.plan.viewer = viewer;
+        if let Some(plan) = self.plan_mut(conn) {
+            plan.viewer = viewer;
         }
     }
 }

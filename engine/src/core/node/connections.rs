@@ -126,6 +126,8 @@ impl Node {
     /// The connection has ended. The session lingers (rule 3), unless the connection spoke for it
     /// no more.
     pub fn handle_drop(&mut self, now: Time, conn: ConnId) {
+        // While the lease is waited for, too.
+        self.directory.look_ahead_at(conn.slot());
         if self.release_conn(now, conn) {
             self.linger(now, conn);
         }
@@ -134,19 +136,17 @@ impl Node {
     /// The connection speaks for its session no more, and nothing waits for it any more. Returns
     /// whether it did until now.
     fn release_conn(&mut self, now: Time, conn: ConnId) -> bool {
-        let Some(waiting) = self.leases.waiting(conn) else { return false };
+        let Some((waiting, viewer)) = self.leases.disconnect(conn) else { return false };
         if waiting.has(Waiting::ERRORS) {
             self.errors.remove(&conn);
         }
         self.tokens.remove(conn);
         self.rights.forget(conn);
         self.disown(now, conn);
-        if let Some(viewer) = self.viewer_of(conn) {
+        if let Some(viewer) = viewer.and_then(|slot| self.watches.viewer_at(slot, conn)) {
             self.watches.close(viewer);
             self.unload(now);
         }
-        self.leases.end_reading(conn);
-        self.leases.disconnect(conn);
         true
     }
 
@@ -187,10 +187,10 @@ impl Node {
     /// Ends the session of a connect, and its connection if that is still open.
     pub(super) fn end(&mut self, now: Time, conn: ConnId, ending: Ending) {
         let Some((session, heard)) = self.end_lease(now, conn, ending) else { return };
-        let Some(user) = self.directory.user_of(session) else { return };
         let heard = if on(Fault::SeenWhenSwept) { now } else { heard };
-        let change = self.directory.end(session, heard);
-        self.publish(now, user, change);
+        if let Some((user, change)) = self.directory.end(session, heard) {
+            self.publish(now, user, change);
+        }
     }
 
     /// Ends a lease, and its connection if that is still open. Tells which session has to end with
@@ -201,8 +201,8 @@ impl Node {
         conn: ConnId,
         ending: Ending,
     ) -> Option<(SessionId, Time)> {
-        let heard = self.leases.get(conn)?.heard;
-        let session = self.session_of(conn)?;
+        let heard = self.leases.heard(conn)?;
+        let session = self.directory.session_at(conn.slot())?;
         if self.shared.is_some()
             && let Some(name) = self.session_name(conn)
         {
@@ -216,7 +216,7 @@ impl Node {
 
     /// Closes a connection, unless that has been done; nothing it says has any effect from now on.
     pub(super) fn close(&mut self, now: Time, conn: ConnId, code: Ending) {
-        if self.release_conn(now, conn) {
+        if self.leases.is_connected(conn) && self.release_conn(now, conn) {
             self.outputs.push_back(Output::Close { conn, code, retry_after: Span::ZERO });
         }
     }
@@ -239,7 +239,7 @@ impl Node {
 
     /// The session of a connect, while no later one has it.
     pub(super) fn session_of(&self, conn: ConnId) -> Option<SessionId> {
-        self.leases.get(conn)?;
+        self.leases.idle(conn)?;
         self.directory.session_at(conn.slot())
     }
 

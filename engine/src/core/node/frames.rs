@@ -6,6 +6,7 @@ use greendot_protocol::limits::{NOTE_BYTES, USER_BYTES, WATCHES};
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Beat, ClientFrame, CloseCode, ErrorCode, Span, Time, WatchItem};
 
+use super::asking::Purpose;
 use super::rooms::known;
 use super::{ConnId, Ending, Node};
 use crate::core::gate::Fineness;
@@ -176,13 +177,13 @@ impl Node {
         }
         let Some((viewer, name)) = self.open_viewer(now, conn) else { return };
         if self.watches.requests_of(viewer) >= REQUESTS_WAITING
-            || self.watches.waiting(viewer) + users.len() > ENTRIES_WAITING
+            || self.watches.requested(viewer) + users.len() > ENTRIES_WAITING
         {
             self.hang_up(now, conn, CloseCode::TooFast);
             return;
         }
         self.watches.begin_request(viewer, request);
-        let mut fresh = Vec::new();
+        let (mut fresh, mut itself) = (Vec::new(), None);
         for item in users {
             if item.user.is_empty() || item.user.len() > USER_BYTES {
                 let text = format!(
@@ -212,9 +213,14 @@ impl Node {
             let record = || known(directory, alone, item.user);
             let begun = self.watches.watch(viewer, item.number, item.user, grant, record);
             let Some(begun) = begun else { continue };
-            fresh.extend(begun.load);
+            if *item.user == *name {
+                itself = begun.load.or(itself);
+            } else {
+                fresh.extend(begun.load);
+            }
             if let Some(audience) = self.audience.as_mut().filter(|_| *item.user != *name) {
-                let known = audience.attach(now, &name, &item.user.into(), begun.watch);
+                let known =
+                    audience.attach(now, Purpose::Name, &name, &item.user.into(), begun.watch);
                 if let Some(fineness) = known {
                     self.watches.grant(now, begun.watch, fineness);
                 }
@@ -223,7 +229,10 @@ impl Node {
         self.unload(now);
         self.ask_audience(now);
         if self.shared.is_some() && !fresh.is_empty() {
-            self.load(now, fresh);
+            self.load_watched(now, fresh);
+        }
+        if let Some(itself) = itself.filter(|_| self.shared.is_some()) {
+            self.load(now, vec![itself]);
         }
         self.wake(conn);
     }

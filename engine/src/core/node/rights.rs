@@ -129,7 +129,9 @@ impl Rights {
     }
 
     pub(super) fn forget(&mut self, conn: ConnId) {
-        self.take_back(conn, None);
+        if !self.by_asker.is_empty() {
+            self.take_back(conn, None);
+        }
     }
 }
 

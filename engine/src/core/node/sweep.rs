@@ -32,10 +32,9 @@ impl Node {
             self.still_until = self.sweep_at;
             return;
         }
-        let mut due = Vec::new();
+        let (mut due, mut users) = (Vec::new(), Vec::new());
         for _ in 0..STEP / AT_A_TIME {
-            self.leases.pop(now, AT_A_TIME, &mut due);
-            if due.is_empty() {
+            if !self.leases.pop(now, AT_A_TIME, &mut due) {
                 self.sweep_at = self.leases.time_of(self.leases.tick_at(now) + 1);
                 if self.warm_until.is_some_and(|at| at <= now) {
                     self.warm_until = None;
@@ -53,7 +52,7 @@ impl Node {
                 self.submit(now, Request::Sweep, Then::Nothing);
                 return;
             }
-            self.directory.look_ahead(due.iter().filter(|it| it.1.is_some()).map(|it| it.0.slot()));
+            self.directory.look_ahead(due.iter().map(|it| it.0.slot()), &mut users);
             for (conn, due) in due.drain(..) {
                 self.act(now, conn, due);
                 self.leases.arm(conn);
@@ -73,24 +72,23 @@ impl Node {
         (self.settings.sweep + self.settings.sweep).max(Span::from_secs(1))
     }
 
-    fn act(&mut self, now: Time, conn: ConnId, due: Option<Due>) {
+    fn act(&mut self, now: Time, conn: ConnId, due: Due) {
         let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
         match due {
-            None => {}
-            Some(Due::Ping) if self.leases.is_connected(conn) => {
+            Due::Ping if self.leases.is_connected(conn) => {
                 self.outputs.push_back(Output::Ping(conn));
             }
-            Some(Due::Ping) => {}
+            Due::Ping => {}
             // Nobody could renew anything for a while: nobody ends for it. One that lingers has left
             // this node, and nothing could have renewed it here (rule 3).
-            Some(Due::Expired) if spared && self.leases.has_idled(now, conn) => {
+            Due::Expired if spared && self.leases.has_idled(now, conn) => {
                 self.set_idle(now, conn, Idle::Found);
             }
-            Some(Due::Expired) if spared => {}
-            Some(Due::Silent) => self.seat_is_silent(conn),
-            Some(Due::Idle) => self.set_idle(now, conn, Idle::Found),
+            Due::Expired if spared => {}
+            Due::Silent => self.seat_is_silent(conn),
+            Due::Idle => self.set_idle(now, conn, Idle::Found),
             // A session that said `closing` may still have its connection, too.
-            Some(Due::Expired | Due::Lingered)
+            Due::Expired | Due::Lingered
                 if self.leases.is_connected(conn) && !on(Fault::SweepBeforeRead) =>
             {
                 match self.leases.reading_since(conn) {
@@ -102,7 +100,7 @@ impl Node {
                     Some(_) => self.expire(now, conn),
                 }
             }
-            Some(Due::Expired | Due::Lingered) => self.expire(now, conn),
+            Due::Expired | Due::Lingered => self.expire(now, conn),
         }
     }
 

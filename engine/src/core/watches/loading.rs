@@ -15,9 +15,25 @@ impl Watches {
         self.subjects.iter().map(|(_, it)| Arc::clone(&it.name)).collect()
     }
 
-    /// What is known of a user watched here.
-    pub(crate) fn record(&self, user: &str) -> Option<&Record> {
-        self.subjects.get(*self.names.get(user)?)?.record.as_ref()
+    /// What is known of a user watched here by name, by others or by itself. That others know it, as a member of a room or
+    /// because it looks at itself, tells that it is there.
+    pub(crate) fn record(&self, user: &str, itself: bool) -> Option<&Record> {
+        let subject = self.subjects.get(*self.names.get(user)?)?;
+        let known = if itself { !subject.own.is_empty() } else { subject.is_open() };
+        subject.record.as_ref().filter(|_| known)
+    }
+
+    /// The store has answered about a user who is watched by name.
+    pub(crate) fn open_subject(&mut self, user: &str) {
+        let Some(subject) = self.names.get(user).and_then(|it| self.subjects.get_mut(*it)) else {
+            return;
+        };
+        if std::mem::take(&mut subject.asked) {
+            // Whoever was shown that it is unknown is concerned.
+            for &watch in &subject.watchers {
+                self.outboxes.mark(watch);
+            }
+        }
     }
 
     /// Users whom nobody has watched any more since the last call.

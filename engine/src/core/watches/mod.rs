@@ -238,9 +238,9 @@ impl Watches {
         record: impl FnOnce() -> Option<Record>,
     ) -> Option<Begun> {
         self.unwatch(viewer, number);
-        let (subject, load) = self.find_or_load(user, record);
         let onlooker = self.viewers.get(viewer.0)?.onlooker;
         let own = *self.onlookers.name(onlooker) == *user;
+        let (subject, load) = self.find_or_load(user, !own, record);
         let watch = self.insert(Watch {
             viewer,
             onlooker,
@@ -288,15 +288,21 @@ impl Watches {
     fn find_or_load(
         &mut self,
         user: &str,
+        by_name: bool,
         record: impl FnOnce() -> Option<Record>,
     ) -> (Id, Option<Arc<str>>) {
         if let Some(&id) = self.names.get(user) {
-            return (id, None);
+            let asks = |it: &&mut Subject| by_name && it.watchers.is_empty() && record().is_none();
+            let Some(subject) = self.subjects.get_mut(id).filter(asks) else { return (id, None) };
+            subject.asked = true;
+            return (id, Some(Arc::clone(&subject.name)));
         }
         let name: Arc<str> = user.into();
         let record = record();
         let load = record.is_none().then(|| Arc::clone(&name));
-        let id = self.subjects.insert(Subject::new(Arc::clone(&name), record));
+        let asked = by_name && load.is_some();
+        let subject = Subject { asked, ..Subject::new(Arc::clone(&name), record) };
+        let id = self.subjects.insert(subject);
         self.names.insert(name, id);
         (id, load)
     }
@@ -406,13 +412,12 @@ impl Watches {
             let ended = (Arc::clone(&onlooker.name), Arc::clone(&subject.name), WatchId(watch));
             self.ended.push(ended);
         }
-        let watchers = subject.list(gone.own, gone.under);
-        watchers.swap_remove(gone.place as usize);
-        if let Some(&moved) = watchers.get(gone.place as usize)
-            && let Some(row) = self.watches.get_mut(moved)
-        {
-            row.place = gone.place;
+        for (moved, place) in subject.take_out(gone.own, gone.under, gone.place as usize) {
+            if let Some(row) = self.watches.get_mut(moved) {
+                row.place = place as u32;
+            }
         }
+        subject.asked &= !subject.watchers.is_empty();
         self.forget_if_idle(gone.subject);
     }
 

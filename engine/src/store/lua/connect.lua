@@ -11,13 +11,14 @@ local MOST = 256
 local user, id, seat = user_of(ARGV[9]), ARGV[10], tonumber(ARGV[11])
 local since = tonumber(ARGV[12])
 local connected = math.max(now - since, 0)
-local before, ended = user.sessions[id], user.ended[id]
+local before = user.sessions[id]
 if user.record and user.record[REVOKED] then
   held[1] = 'revoked'
   return finish()
 end
 -- One that is told late does not unseat another of the same moment.
-if before and is_later(before, seat, connected, since ~= 0) or not before and ended and ended[1] > connected then
+if before and is_later(before, seat, connected, since ~= 0)
+  or not before and has_ended_since(user, id, seat, connected) then
   held[1] = 'another'
   return finish()
 end
@@ -76,7 +77,7 @@ session[COVERED] = thin and session[UNTIL] == 0 and tonumber(ARGV[13]) <= beat
 if ARGV[21] ~= '' then
   session[DEVICE] = ARGV[21]
 end
-user.sessions[id] = session
+user.sessions[id], user.ended[id] = session, nil
 user.followed = true
 if before and before[PASSIVE] ~= passive then
   for _, room in ipairs(session[ROOMS] or {}) do

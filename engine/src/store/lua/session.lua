@@ -30,9 +30,9 @@ if what == 'end' then
       end
       end_session(user, id, heard)
     end
-  elseif not user.ended[id] or user.ended[id][1] <= connected then
-    user.ended[id] = { connected, now }
-    user.dirty['e' .. id] = true
+  elseif not has_ended_since(user, id, seat, connected) then
+    user.ended[id] = { connected, now, { me, seat } }
+    user.moved[id] = true
   end
   -- It was there, whatever was known of it here.
   -- But a revoked account's connects are refused, and what they said is of nobody.
@@ -74,7 +74,7 @@ elseif what == 'revive' then
 elseif what == 'idle' or what == 'active' then
   if session[IDLE] ~= (what == 'idle') then
     session[IDLE] = what == 'idle'
-    user.dirty['s' .. id] = true
+    user.moved[id] = true
     user.followed = true
     publish(user, settle(user))
   end
@@ -86,7 +86,7 @@ elseif what == 'join' then
   end
   session[ROOMS] = session[ROOMS] or {}
   table.insert(session[ROOMS], ARGV[13])
-  user.dirty['s' .. id] = true
+  user.moved[id] = true
   if not session[PASSIVE] then
     enter(user, ARGV[13])
   end
@@ -94,7 +94,7 @@ elseif what == 'leave' then
   local rest = without(session[ROOMS] or {}, ARGV[13])
   if #rest < #(session[ROOMS] or {}) then
     session[ROOMS] = rest[1] and rest or false
-    user.dirty['s' .. id] = true
+    user.moved[id] = true
     if not session[PASSIVE] then
       exit(user, ARGV[13])
     end

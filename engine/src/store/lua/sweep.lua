@@ -60,27 +60,28 @@ end
 -- Users with sessions that end: one change for each, however many end, so that their order shows nowhere.
 local fewer = {}
 local names = redis.call('ZRANGE', tag .. ':due', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
+if names[1] then
+  redis.call('ZREMRANGEBYRANK', tag .. ':due', 0, #names - 1)
+end
 for _, name in ipairs(names) do
   local user_name, id = named(name)
   local user = user_of(user_name)
   local session = user.sessions[id]
-  if not session then
-    undue[name] = true
-  else
+  undue[name] = nil
+  if session then
     local row = node_of(session[NODE])
     local at = deadline_of(session)
     if row and now < row[SPARED] and session[UNTIL] == 0 then
       at = math.max(at, row[SPARED])
     end
     if at <= now then
-      user.was[id] = 'due'
+      user.was[id] = nil
       local heard = heard_of(session)
       tell(session[NODE], 'ended', session[SEAT])
       take_out(user, id, heard)
       fewer[user] = true
     elseif session[COVERED] and session[UNTIL] == 0 and row and row[RENEWED] + RENEWED_EVERY + ttl - beat > now then
       -- Its node was only late.
-      undue[name] = true
       redis.call('SADD', tag .. ':c:' .. session[NODE], name)
     else
       redis.call('ZADD', tag .. ':due', at, name)

@@ -9,9 +9,10 @@
 local what, user, since = ARGV[9], user_of(ARGV[10]), tonumber(ARGV[11])
 
 if ARGV[13] then
-  local session, ended, connected = user.sessions[ARGV[13]], user.ended[ARGV[13]], now - tonumber(ARGV[15])
-  local later = session and is_later(session, tonumber(ARGV[14]), connected, true)
-  if later or not session and ended and ended[1] > connected then
+  local id, seat, connected = ARGV[13], tonumber(ARGV[14]), now - tonumber(ARGV[15])
+  local session = user.sessions[id]
+  if session and is_later(session, seat, connected, true)
+    or not session and has_ended_since(user, id, seat, connected) then
     -- A later connect has it, or has had it, which the node of this one has not read yet (rule 4).
     return settle_all()
   end

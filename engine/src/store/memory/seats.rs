@@ -59,7 +59,7 @@ impl MemoryStore {
         let (claim, connected) = (Claim { node, seat: by.seat }, now - by.connected_ago);
         match self.seat_of(&name) {
             Some((_, seat)) => seat.is_later_than(claim, connected, true),
-            None => self.past.has_ended_since(&name, connected),
+            None => self.past.has_ended_since(&name, claim, connected),
         }
     }
 
@@ -100,7 +100,7 @@ impl MemoryStore {
         let user = self.directory.shared_name(user);
         if let Some(name) = self.directory.session_name(session) {
             let name = SessionName { user, session: name.into() };
-            self.past.ended(now, name, seat.connected);
+            self.past.ended(now, name, seat.claim, seat.connected);
         }
     }
 
@@ -133,7 +133,7 @@ impl MemoryStore {
             Some(seat) => {
                 seat.is_later_than(claim, connected, register.connected_ago != Span::ZERO)
             }
-            None => self.past.has_ended_since(name, connected),
+            None => self.past.has_ended_since(name, claim, connected),
         };
         if later {
             return HeldBy::Another;
@@ -251,8 +251,8 @@ impl MemoryStore {
                 self.end(now, session, heard, turned);
             }
             Some(_) => {}
-            None if self.past.has_ended_since(name, connected) => {}
-            None => self.past.ended(now, name.clone(), connected),
+            None if self.past.has_ended_since(name, claim, connected) => {}
+            None => self.past.ended(now, name.clone(), claim, connected),
         }
         // It was there, whatever was known of it here.
         // A revoked account's connects are refused, and what they said is of nobody.

@@ -6,6 +6,7 @@ use greendot_protocol::Span;
 use redis::Cmd;
 
 use super::keys::Keys;
+use super::patience::Patience;
 use super::scripts::{Name, Scripts};
 use crate::core::Settings;
 use crate::store::{NodeId, Register, Request, SessionName, Silent, Speaker};
@@ -30,6 +31,8 @@ pub(super) struct Calls {
     scripts: Arc<Scripts>,
     /// What all scripts are told.
     common: [String; 8],
+    /// Until when they may be carried out; none: whenever.
+    pub(super) patience: Option<Patience>,
     node: u64,
     /// Words to all nodes that were said so far.
     words: u64,
@@ -42,6 +45,7 @@ impl Calls {
         node: NodeId,
         settings: &Settings,
         thin: bool,
+        patience: Option<Patience>,
     ) -> Self {
         let millis = |span: Span| span.as_millis().to_string();
         let common = [
@@ -54,7 +58,7 @@ impl Calls {
             settings.roster_limit().to_string(),
             millis(settings.warmup()),
         ];
-        Self { keys, scripts, common, node: node.0, words: 0 }
+        Self { keys, scripts, common, patience, node: node.0, words: 0 }
     }
 
     /// Where a partition tells this node.
@@ -69,15 +73,18 @@ impl Calls {
     fn call(&self, partition: usize, name: Name) -> Call {
         let mut command = Cmd::new();
         command.arg("EVALSHA").arg(self.scripts.hash(name));
-        self.fill(partition, command)
+        self.fill(partition, command, self.patience.as_ref())
     }
 
     /// What every script is told.
-    fn fill(&self, partition: usize, mut command: Cmd) -> Call {
+    fn fill(&self, partition: usize, mut command: Cmd, patience: Option<&Patience>) -> Call {
         command.arg(1).arg(self.keys.tag(partition));
-        for it in &self.common {
+        let [others @ .., warmup] = &self.common;
+        for it in others {
             command.arg(it);
         }
+        let until = patience.map_or(0, |it| it.until(partition));
+        command.arg(format!("{warmup} {until}"));
         Call { partition, command }
     }
 
@@ -119,7 +126,8 @@ impl Calls {
     pub(super) fn open(&self, partition: usize, fresh: bool) -> Call {
         let mut command = Cmd::new();
         command.arg("EVAL").arg(self.scripts.text(Name::Open));
-        self.fill(partition, command).with(&[if fresh { "1" } else { "0" }])
+        // It is kept, and said at each connection.
+        self.fill(partition, command, None).with(&[if fresh { "1" } else { "0" }])
     }
 
     pub(super) fn sweep(&self, partition: usize) -> Call {
@@ -173,6 +181,9 @@ impl Calls {
             }
             Request::Own { users } => self.by_partition(Name::Watch, &["own"], users),
             Request::Disown { users } => self.by_partition(Name::Watch, &["disown"], users),
+            Request::Locate { user } => {
+                vec![self.call(self.keys.partition_of(user), Name::Watch).with(&["locate", user])]
+            }
             Request::Look { viewers } => self.everywhere(Name::Outlook, "look", viewers),
             Request::LookAway { viewers } => self.everywhere(Name::Outlook, "look_away", viewers),
             Request::LookInto { rooms } => self.everywhere(Name::Room, "look_into", rooms),

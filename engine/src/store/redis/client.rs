@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use greendot_protocol::{Span, Time};
-use redis::{ConnectionInfo, IntoConnectionInfo};
+use redis::{AsyncConnectionConfig, ConnectionInfo, IntoConnectionInfo};
 use tokio::sync::mpsc;
 
 use super::calls::{Call, Calls};
@@ -206,7 +206,9 @@ impl Client {
             for place in known {
                 let ask = async {
                     let client = client_for(&info, &place)?;
-                    let mut connection = client.get_multiplexed_async_connection().await?;
+                    let config = brief();
+                    let mut connection =
+                        client.get_multiplexed_async_connection_with_config(&config).await?;
                     places(&mut connection, &keys).await
                 };
                 if let Some(Ok(places)) = timeout(MAP, ask).await {
@@ -418,13 +420,18 @@ pub(super) async fn first_look(
     Ok((true, map))
 }
 
+/// For a few questions.
+fn brief() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new().set_connection_timeout(Some(MAP)).set_response_timeout(Some(MAP))
+}
+
 async fn dial(
     info: &ConnectionInfo,
     place: &Place,
 ) -> Result<redis::aio::MultiplexedConnection, OpenError> {
     let client = client_for(info, place)?;
     let at = client.get_connection_info().addr().to_string();
-    match timeout(MAP, client.get_multiplexed_async_connection()).await {
+    match timeout(MAP, client.get_multiplexed_async_connection_with_config(&brief())).await {
         Some(Ok(connection)) => Ok(connection),
         Some(Err(error)) => Err(OpenError::Connect { at, error }),
         None => Err(OpenError::Silent),

@@ -186,6 +186,7 @@ impl Composer {
             outlooks: Vec::new(),
             rooms: Vec::new(),
             turned: std::mem::take(&mut self.turned),
+            places: Vec::new(),
         };
         let mut outlooks: BTreeMap<Arc<str>, BTreeMap<usize, Dated<PartOutlook>>> = BTreeMap::new();
         let mut rosters: BTreeMap<Arc<str>, BTreeMap<usize, PartRoster>> = BTreeMap::new();
@@ -196,6 +197,7 @@ impl Composer {
             }
             reply.reports.extend(part.reports.into_iter().map(|it| aged(it, later)));
             reply.turned.extend(part.turned.into_iter().map(|it| aged(it, later)));
+            reply.places.extend(part.places);
             for it in part.outlooks {
                 outlooks
                     .entry(Arc::clone(&it.viewer))

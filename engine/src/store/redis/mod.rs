@@ -13,6 +13,7 @@ mod keys;
 mod link;
 mod notice;
 mod part;
+mod patience;
 #[cfg(feature = "redis-played")]
 mod played;
 mod scripts;
@@ -27,6 +28,7 @@ use tokio::sync::mpsc;
 use self::calls::Calls;
 use self::client::{Asked, Client, connection_info, first_look};
 use self::keys::Keys;
+use self::patience::Patience;
 use self::scripts::Scripts;
 use super::{FromStore, NodeId, Request};
 use crate::core::Settings;
@@ -107,7 +109,8 @@ impl RedisStore {
         let keys = Keys::new(&self.prefix, self.partitions)?;
         let map = first_look(&info, self, &keys).await?;
         let scripts = Arc::new(Scripts::new());
-        let calls = Calls::new(keys.clone(), scripts, node, settings, true);
+        let patience = Some(Patience::new(keys.count()));
+        let calls = Calls::new(keys.clone(), scripts, node, settings, true, patience);
         let (out, said) = mpsc::unbounded_channel();
         let (asks, asked) = Client::queue();
         let client = Client::new(keys, calls, map, info, settings.roster_limit(), fresh, out)?;

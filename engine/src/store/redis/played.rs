@@ -89,7 +89,7 @@ impl PlayedRedis {
     /// How a node asks, and what it asks first.
     fn opening(&self, node: NodeId) -> (Calls, Vec<Call>) {
         let (keys, scripts) = (self.keys.clone(), Arc::clone(&self.scripts));
-        let calls = Calls::new(keys, scripts, node, &self.settings, self.thin);
+        let calls = Calls::new(keys, scripts, node, &self.settings, self.thin, None);
         let mut opening: Vec<_> =
             (0..self.keys.count()).map(|it| calls.open(it, self.fresh)).collect();
         for it in &mut opening {

@@ -39,11 +39,13 @@ cases! {
         an_earlier_connect_told_late_does_not_take_over,
         an_end_closes_what_was_held_of_an_earlier_connect,
         an_earlier_connect_of_an_ended_session_is_not_held,
+        a_connect_that_was_ended_is_held_again_if_it_lives_after_all,
         whose_lease_ran_out_meanwhile_is_over,
         a_user_has_so_many_sessions_and_no_more,
         passive_sessions_do_not_count,
         own_sessions_are_told,
-        a_session_is_signed_out_at_its_node;
+        a_session_is_signed_out_at_its_node,
+        each_session_is_found_at_its_node;
     words:
         a_mode_reaches_all_sessions_and_outlives_them,
         a_repeated_mode_does_not_beat_a_choice,

@@ -1,7 +1,7 @@
 //! Who holds a session (rules 3 and 4).
 
 use greendot_engine::protocol::{Mode, Revision, Span, State};
-use greendot_engine::store::{Departed, HeldBy, Notice, Register, Request};
+use greendot_engine::store::{Departed, HeldBy, Notice, Place, Register, Request};
 
 use super::stage::{Node, Stage, name, register, silent};
 
@@ -114,6 +114,20 @@ pub(super) async fn an_earlier_connect_of_an_ended_session_is_not_held(stage: &S
     assert_eq!((after.state, after.version.0), (State::Online, before.0 + 1));
 }
 
+pub(super) async fn a_connect_that_was_ended_is_held_again_if_it_lives_after_all(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    one.connect("ana", "1", 3).await;
+    // As a sweep does while its node is cut off.
+    one.ask(Request::End(departed("ana", "1", 3))).await;
+    // Messages take their time: told anew, the connect seems to be earlier than it was told first.
+    let anew = Register { connected_ago: Span::from_millis(900), ..register("ana", "1", 3) };
+    assert!(matches!(one.register(anew).await, HeldBy::You { .. }));
+    assert_eq!(other.state_of("ana").await, State::Online);
+    one.ask(Request::End(departed("ana", "1", 3))).await;
+    // An earlier one of the same node is not, whenever it says that it connected.
+    assert_eq!(one.connect("ana", "1", 2).await, HeldBy::Another);
+}
+
 pub(super) async fn whose_lease_ran_out_meanwhile_is_over(stage: &Stage) {
     let mut one = stage.node().await;
     let long_ago = Span::from_millis(2_000);
@@ -187,4 +201,39 @@ pub(super) async fn a_session_is_signed_out_at_its_node(stage: &Stage) {
     // Of one that is not there nothing comes.
     other.ask(Request::SignOut(name("ana", "2"))).await;
     one.hears_no_more().await;
+}
+
+pub(super) async fn each_session_is_found_at_its_node(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    let locate = Request::Locate { user: "ana".into() };
+    assert_eq!(other.ask(locate.clone()).await.places, []);
+    let idle = Register { idle: Some(true), ..register("ana", "1", 1) };
+    let first = generation(one.register(idle).await);
+    let passive = Register { passive: true, ..register("ana", "2", 2) };
+    let second = generation(other.register(passive).await);
+    let (heard_ago, lasts) = (Span::ZERO, Span::from_millis(60_000));
+    one.ask(Request::Linger { name: name("ana", "1"), seat: 1, heard_ago, lasts }).await;
+    one.connect("bo", "1", 3).await;
+    let mut places = other.ask(locate.clone()).await.places;
+    places.sort_by(|one, other| one.session.cmp(&other.session));
+    let place = |node, session: &str, generation| Place {
+        node,
+        session: session.into(),
+        generation,
+        lingering: false,
+        idle: false,
+        passive: false,
+    };
+    assert_eq!(
+        places,
+        [
+            Place { lingering: true, idle: true, ..place(one.id, "1", first) },
+            Place { passive: true, ..place(other.id, "2", second) },
+        ]
+    );
+    // It goes where it connects, and is nowhere once it has ended.
+    let third = generation(other.connect("ana", "1", 7).await);
+    one.ask(Request::SignOut(name("ana", "2"))).await;
+    let places = one.ask(locate).await.places;
+    assert_eq!(places, [Place { idle: true, ..place(other.id, "1", third) }]);
 }

@@ -93,6 +93,8 @@ impl Life {
         let mut act_at = self.next_action();
         let mut stall_at = Instant::now() + self.up_to(STALLS);
         loop {
+            // First: what has come about so far was before anything that is done now.
+            self.look().await;
             let now = Instant::now();
             let lively = *phases.borrow() == Phase::Lively;
             if lively && self.away.is_some_and(|it| now >= it.until()) {
@@ -235,23 +237,24 @@ impl Life {
                     self.arrived = true;
                     self.truth.arrive();
                 }
-                Note::Changed(place) if !self.line.is_stale() => {
+                // What waited while it stood still, or its line was cut, is read late, and the newest of it last.
+                Note::Changed(place) if !self.line.is_stale() && !self.is_excused() => {
                     let state = self.line.sees(place);
                     let user = self.watched[place];
                     self.truth.hears(self.number, user, state, self.good_since);
                 }
-                Note::Lost(code) if self.plan.unbroken && self.is_surprised() => {
+                Note::Lost(code) if self.plan.unbroken && !self.is_excused() => {
                     self.truth.broke(self.number, code);
                 }
                 Note::Stopped(code) => {
-                    self.truth.wronged(self.number, &format!("was told not to come back ({code})"));
+                    self.truth.strays(self.number, &format!("was told not to come back ({code})"));
                 }
                 Note::Lost(code) => self.truth.tell(self.number, "lost", code),
                 Note::Closed => {
                     self.truth.tell(self.number, "closed", 0);
                     self.truth.dropped(self.number);
                 }
-                Note::Refused(text) => self.truth.wronged(self.number, &text),
+                Note::Refused(text) => self.truth.strays(self.number, &text),
                 _ => {}
             }
         }
@@ -262,7 +265,7 @@ impl Life {
             let (own, chosen) = (self.line.mode(), self.truth.mode(self.number));
             if own != Some(chosen) {
                 let how = format!("sees itself {own:?}, and chose {chosen:?}");
-                self.truth.wronged(self.number, &how);
+                self.truth.strays(self.number, &how);
             }
             if self.line.link() != LinkState::Live || self.line.is_stale() {
                 let how = format!(
@@ -270,7 +273,7 @@ impl Life {
                     self.line.link(),
                     if self.line.is_stale() { " and stale" } else { "" }
                 );
-                self.truth.wronged(self.number, &how);
+                self.truth.strays(self.number, &how);
             }
             let views: Vec<(usize, State)> = self
                 .watched
@@ -283,9 +286,9 @@ impl Life {
         self.truth.is_judged();
     }
 
-    /// Whether there is no reason of its own to lose the connection now.
-    fn is_surprised(&self) -> bool {
-        self.away.is_none() && Instant::now() > self.excused_until
+    /// Whether its line or it itself is in trouble, or was a moment ago.
+    fn is_excused(&self) -> bool {
+        self.away.is_some() || Instant::now() <= self.excused_until
     }
 
     /// Whether it stands still for long stretches.

@@ -39,7 +39,7 @@ enum Phase {
 }
 
 /// How long the last of them may take to get in.
-const ARRIVAL: Duration = Duration::from_secs(60);
+const ARRIVAL: Duration = Duration::from_secs(180);
 
 /// Runs this process's clients as it is told to on standard input, and tells on standard output when they are in, and what
 /// came of it each time it is asked.

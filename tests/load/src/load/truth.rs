@@ -12,6 +12,9 @@ use super::plan::{Periods, Plan};
 /// Who was offline this lately may still be seen so: an event may be this late on a busy machine.
 const LATE: Duration = Duration::from_secs(10);
 
+/// By so long after the store works again all nodes have told it what they hold.
+const REACHED: Duration = Duration::from_secs(5);
+
 /// Latencies that are kept of each kind: enough for percentiles.
 const KEPT: usize = 2_000_000;
 
@@ -221,14 +224,18 @@ impl Truth {
     /// A server has heard what the user sent then.
     pub(super) fn proved(&self, user: usize, sent: Instant) {
         let periods = self.periods;
+        let now = Instant::now();
+        // While a node does not reach the store it alone knows; should it die, nobody does.
+        let told = !self.lock().store.is_felt(now, REACHED);
         self.becomes(user, |row| {
-            let now = Instant::now();
             if row.may_have_ended(now, periods) {
                 row.offline = now;
             }
-            row.proved = row.proved.max(sent);
             row.gone = false;
-            row.dropped = None;
+            if told {
+                row.proved = row.proved.max(sent);
+                row.dropped = None;
+            }
         });
     }
 
@@ -304,10 +311,12 @@ impl Truth {
         self.lock().outcome.lost(text);
     }
 
-    /// Something happened that must not.
-    pub(super) fn wronged(&self, client: usize, how: &str) {
-        let text = format!("{} {how}", self.name(client));
-        self.lock().outcome.wronged(text);
+    /// Something is wrong with a client itself.
+    pub(super) fn strays(&self, client: usize, how: &str) {
+        let mut inner = self.lock();
+        let story = inner.users[client].story(Instant::now());
+        let who = self.name(client);
+        inner.outcome.wronged(format!("{who} {how}: {story}"));
     }
 
     /// A client that is there tells how all those stand whom it watches.

@@ -1,7 +1,8 @@
-//! What renewals cost Redis, beside one script for each heartbeat on the same server.
+//! What renewals cost Redis, beside one script for each heartbeat on the same server; and how late ends are told.
 
 mod figures;
 mod sessions;
+mod sweep;
 mod textbook;
 
 use std::io;
@@ -11,6 +12,7 @@ use greendot_redis_server::Redis;
 
 pub(crate) use self::figures::number;
 use self::figures::{Figures, memory};
+pub use self::sweep::sweep;
 use crate::report::{Budget, Report, Row};
 
 /// Nodes that share the sessions.

@@ -53,6 +53,12 @@ pub(in crate::core::node) enum Then {
     Connected(ConnId),
     /// These users' records are wanted.
     Loaded(Vec<Arc<str>>),
+    /// The same, for those who watch them by name.
+    Watched(Vec<Arc<str>>),
+    /// A connection has joined a room under this number, and wants to know who is there.
+    Joined { conn: ConnId, number: u32 },
+    /// Then it wants these users' records.
+    Seated { conn: ConnId, number: u32, users: Vec<Arc<str>> },
     /// A beat has been taken.
     Beaten,
     /// What stands between these users and others is wanted.
@@ -63,6 +69,8 @@ pub(in crate::core::node) enum Then {
     RoomsRead(RoomsLook),
     /// An [`Node::ask`].
     Asked(Look),
+    /// A [`Node::locate`].
+    Located { ask: u64, user: Arc<str> },
     /// A [`Node::list`].
     Listed { ask: u64, viewer: Arc<str> },
     /// The reply says all there is to do.
@@ -258,9 +266,11 @@ impl Node {
     }
 
     pub(super) fn silent_of(&self, now: Time, lease: ConnId) -> Option<Silent> {
+        // Asked first: without a shared store there is none, and no name to be made.
+        let seat = self.seat_number(lease)?;
         Some(Silent {
             name: self.session_name(lease)?,
-            seat: self.seat_number(lease)?,
+            seat,
             heard_ago: now.since(self.leases.get(lease)?.heard),
         })
     }

@@ -92,8 +92,16 @@ impl Node {
             Then::Connected(lease) => self.welcome(lease),
             Then::Asked(look) => self.answer_look(now, now, &look, &[], None),
             Then::RoomsRead(look) => self.rooms_read(now, look, &[]),
+            Then::Located { ask, .. } => self.located(ask, None),
             Then::Listed { ask, viewer } => self.answer_list(now, now, ask, viewer, &[], None),
-            Then::Loaded(_) | Then::Looked | Then::LookedInto | Then::Beaten | Then::Nothing => {}
+            Then::Loaded(_)
+            | Then::Watched(_)
+            | Then::Looked
+            | Then::LookedInto
+            | Then::Joined { .. }
+            | Then::Seated { .. }
+            | Then::Beaten
+            | Then::Nothing => {}
         }
     }
 
@@ -121,6 +129,7 @@ impl Node {
                     let (viewer, users) = (Arc::clone(&look.viewer), look.users.clone());
                     self.submit(now, Request::Read { viewer, users }, Then::Asked(look));
                 }
+                Then::Located { ask, user } => self.locate(now, ask, &user),
                 Then::Listed { ask, viewer } => self.list(now, ask, &viewer),
                 _ => {}
             }
@@ -191,9 +200,14 @@ impl Node {
         self.tell_stale();
     }
 
-    /// Users whom nobody here watched until now: asks how they stand, and to be told from now on.
+    /// Users who look at themselves, or are members of rooms: asks how they stand, and to be told from now on.
     pub(in crate::core::node) fn load(&mut self, now: Time, users: Vec<Arc<str>>) {
         self.submit(now, Request::Subscribe { users: users.clone() }, Then::Loaded(users));
+    }
+
+    /// The same for users whom others watch by name, and for whose answer these wait.
+    pub(in crate::core::node) fn load_watched(&mut self, now: Time, users: Vec<Arc<str>>) {
+        self.submit(now, Request::Subscribe { users: users.clone() }, Then::Watched(users));
     }
 
     /// Users whom nobody here watches any more.
@@ -234,7 +248,7 @@ impl Node {
         let rooms = self.watches.room_names();
         self.submit(now, Request::LookInto { rooms }, Then::LookedInto);
         let users = self.watches.subjects();
-        self.load(now, users);
+        self.load_watched(now, users);
     }
 
     pub(super) fn tell_stale(&mut self) {

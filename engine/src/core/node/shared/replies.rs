@@ -86,13 +86,32 @@ impl Node {
         }
         match then {
             Then::Nothing | Then::Beaten => {}
-            Then::Looked | Then::LookedInto => self.wake_waiting(now),
+            Then::Looked => self.wake_waiting(now),
+            Then::LookedInto => {
+                // Joins whose answer was lost, among them.
+                for (conn, number) in self.watches.unseated() {
+                    self.take_seat(now, conn, number);
+                }
+                self.wake_waiting(now);
+            }
+            Then::Joined { conn, number } => self.take_seat(now, conn, number),
+            Then::Seated { conn, number, users } => {
+                self.loaded(now, &users);
+                self.open_seat(now, conn, number);
+            }
+            Then::Watched(users) => {
+                for user in &users {
+                    self.watches.open_subject(user);
+                }
+                self.loaded(now, &users);
+            }
             Then::Connected(lease) => self.connected(now, lease, reply.held),
             Then::Loaded(users) => self.loaded(now, &users),
             Then::Asked(look) => {
                 self.answer_look(now, said, &look, &reply.reports, reply.outlooks.first());
             }
             Then::RoomsRead(look) => self.rooms_read(now, look, &reply.rooms),
+            Then::Located { ask, .. } => self.located(ask, Some(reply.places.clone())),
             Then::Listed { ask, viewer } => {
                 let outlook = reply.outlooks.first();
                 self.answer_list(now, said, ask, viewer, &reply.reports, outlook);

@@ -107,6 +107,9 @@ impl Node {
     }
 
     pub(in crate::core::node) fn seat_lingers(&mut self, now: Time, lease: ConnId) {
+        if self.shared.is_none() {
+            return;
+        }
         let Some(until) = self.leases.get(lease).and_then(|it| it.lingers_until) else { return };
         if let Some(Silent { name, seat, heard_ago }) = self.silent_of(now, lease) {
             let request = Request::Linger { name, seat, heard_ago, lasts: until.since(now) };
@@ -154,6 +157,9 @@ impl Node {
     }
 
     pub(in crate::core::node) fn seat_idles(&mut self, now: Time, lease: ConnId, idle: bool) {
+        if self.shared.is_none() {
+            return;
+        }
         let Some(name) = self.session_name(lease) else { return };
         if let Some(seat) = self.shared.as_mut().and_then(|it| it.seats.get_mut(&lease)) {
             // Until the store has heard of the session, this goes with its connect.
