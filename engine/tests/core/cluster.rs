@@ -24,11 +24,11 @@ pub(crate) struct Cluster {
     /// Lines that are listened to, with their names.
     heard: BTreeMap<Line, String>,
     ready: BTreeSet<Line>,
+    /// Lines whose clients read nothing.
+    stalled: BTreeSet<Line>,
     /// Notices to this node wait: it has not read them yet.
     held: Option<usize>,
     waiting: Vec<(usize, u64, Notice)>,
-    /// Lines whose clients read nothing.
-    stalled: BTreeSet<Line>,
     pub(crate) transcript: Vec<Told>,
     /// What the application lets a viewer see of a user.
     pub(crate) audience: Box<Audience>,
@@ -88,9 +88,9 @@ impl Cluster {
             now,
             heard: BTreeMap::new(),
             ready: BTreeSet::new(),
+            stalled: BTreeSet::new(),
             held: None,
             waiting: Vec::new(),
-            stalled: BTreeSet::new(),
             transcript: Vec::new(),
             audience: Box::new(|_, _| Some(Fineness::Live)),
             thinks: 0,
@@ -272,6 +272,9 @@ impl Cluster {
                 Word::Reply(number, reply) => {
                     self.nodes[node].handle_reply(self.now, number, &reply);
                 }
+                Word::Notice(number, notice) if self.held == Some(node) => {
+                    self.waiting.push((node, number, notice));
+                }
                 Word::Notice(number, notice) => {
                     self.nodes[node].handle_notice(self.now, number, &notice);
                 }
@@ -322,11 +325,7 @@ impl Cluster {
                 let at = self.now + Span::from_millis(self.lag);
                 while let Some((to, number, notice)) = store.poll_notice() {
                     let to = to.0 as usize - 1;
-                    if self.held == Some(to) {
-                        self.waiting.push((to, number, notice));
-                    } else {
-                        self.words.push_back((at, to, Word::Notice(number, notice)));
-                    }
+                    self.words.push_back((at, to, Word::Notice(number, notice)));
                 }
                 self.words.push_back((at, node, Word::Reply(number, reply)));
                 self.hear_store();

@@ -12,6 +12,7 @@ mod late_words;
 mod own;
 mod polls;
 mod rig;
+mod rooms;
 mod secrecy;
 mod side_channels;
 mod stalls;

@@ -100,7 +100,7 @@ impl Node {
     pub(super) fn ask_audience(&mut self, now: Time) {
         let Some(audience) = self.audience.as_mut() else { return };
         for (number, pairs) in audience.questions(now) {
-            self.outputs.push_back(Output::Audience { number, pairs });
+            self.say(Output::Audience { number, pairs });
         }
     }
 

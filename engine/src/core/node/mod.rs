@@ -78,8 +78,8 @@ pub struct Node {
     errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
     totals: NodeTotals,
     outputs: VecDeque<Output>,
-    /// Transitions that nobody has been told of: apart, because they can be very many at once, and are small. A name that is
-    /// copied here would wait for the rows that were written just before.
+    /// Transitions behind those: apart, because they can be very many at once, and are small. A name that is copied here would
+    /// wait for the rows that were written just before.
     turns: VecDeque<Turn>,
     /// Connections for which something waits and whose driver is to be told: apart, because they can be very many at once,
     /// and are small.
@@ -181,6 +181,15 @@ impl Node {
             None => self.ready.pop_front().map(Output::Ready),
             turn => turn.map(|it| Output::Transition(self.transition(it))),
         }
+    }
+
+    /// The driver is told this, after all that has happened so far.
+    fn say(&mut self, output: Output) {
+        while let Some(turn) = self.turns.pop_front() {
+            let turn = Output::Transition(self.transition(turn));
+            self.outputs.push_back(turn);
+        }
+        self.outputs.push_back(output);
     }
 
     fn transition(&self, Turn { user, face: Face { state, version }, note }: Turn) -> Transition {

@@ -9,6 +9,7 @@ mod agreement;
 mod calls;
 mod client;
 mod composer;
+mod dial;
 mod keys;
 mod link;
 mod notice;
@@ -26,7 +27,8 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use self::calls::Calls;
-use self::client::{Asked, Client, connection_info, first_look};
+use self::client::{Asked, Client};
+use self::dial::{connection_info, first_look};
 use self::keys::Keys;
 use self::patience::Patience;
 use self::scripts::Scripts;

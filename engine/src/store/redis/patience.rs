@@ -13,8 +13,9 @@ use redis::aio::MultiplexedConnection;
 
 use crate::clock::Clock;
 
-/// A call that was not carried out this long after it was made is given up, or about to be.
-const LASTS: i64 = 3_000;
+/// A call that was not carried out this long after it was made is given up: no batch takes longer than 2.5 s, and at most one
+/// goes before it.
+const LASTS: i64 = 6_000;
 
 /// How often the clocks are compared anew: they drift apart, by some 30 ms in this time.
 const EVERY: Span = Span::from_secs(60);
