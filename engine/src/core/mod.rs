@@ -55,6 +55,7 @@ mod leases;
 mod moment;
 mod name;
 mod node;
+mod seal;
 mod settings;
 mod slab;
 mod table;
@@ -67,4 +68,5 @@ pub use node::{
     Answer, AudienceCounts, ConnId, Connect, Ending, Endings, FLAP, HeldSession, Lag, Mark, Node,
     NodeCounts, NodeTotals, Output, Refusal, RoomAnswer, SelfReport, Start, Transition, Who,
 };
+pub use seal::{seal, unseal};
 pub use settings::{AudienceRule, CLIENTS_RETURN, Settings, SettingsError};

@@ -9,6 +9,7 @@
 //! [`Node::handle_timeout`] no later than [`Node::deadline`]. `now` never runs back.
 
 mod app;
+mod asking;
 mod audience;
 mod connections;
 mod frames;
@@ -33,6 +34,7 @@ use foldhash::quality::FixedState;
 use greendot_protocol::{Epoch, ErrorCode, Span, Time};
 
 pub use self::app::Refusal;
+use self::asking::Asking;
 pub use self::connections::{Connect, SelfReport};
 pub use self::inspect::{AudienceCounts, HeldSession, NodeCounts};
 pub use self::output::{Answer, Ending, Mark, Output, Transition};
@@ -43,7 +45,6 @@ pub use self::room_polls::{RoomAnswer, Who};
 use self::shared::Shared;
 use self::tokens::Tokens;
 pub use self::totals::{Endings, FLAP, Lag, NodeTotals};
-use super::audience::Audience;
 use super::directory::{Change, Directory, Face, UserId};
 pub use super::leases::ConnId;
 use super::leases::{Leases, Periods};
@@ -68,7 +69,7 @@ pub struct Node {
     leases: Leases,
     watches: Watches,
     /// What the application says of who may see whom; none: it is not asked.
-    audience: Option<Audience>,
+    audience: Option<Asking>,
     reads: Reads,
     rights: Rights,
     owners: Owners,
@@ -141,7 +142,7 @@ impl Node {
                 },
                 settings.room_limit,
             ),
-            audience: settings.audience.map(|rule| Audience::new(rule, seed)),
+            audience: settings.audience.map(|rule| Asking::new(rule, seed)),
             reads: Reads::default(),
             rights: Rights::default(),
             owners: Owners::default(),
@@ -199,9 +200,9 @@ impl Node {
     pub fn deadline(&self) -> Time {
         let token = self.tokens.deadline();
         let store = self.shared.as_ref().map_or(Time::MAX, Shared::deadline);
-        let audience = self.audience.as_ref().map_or(Time::MAX, Audience::deadline);
+        let audience = self.audience.as_ref().map_or(Time::MAX, Asking::deadline);
         let crowds = self.watches.crowd_deadline().min(self.watches.room_deadline());
-        let rights = self.rights.deadline();
+        let rights = self.rights.deadline().min(self.reads.deadline());
         let flush = self.flush_at.unwrap_or(Time::MAX);
         self.sweep_at.min(flush).min(token).min(store).min(audience).min(crowds).min(rights)
     }
@@ -215,6 +216,7 @@ impl Node {
         self.turn_rounds(now);
         self.rooms_timeout(now);
         self.rights_timeout(now);
+        self.reads_timeout(now);
         if self.flush_at.is_some_and(|at| at <= now) {
             self.flush(now);
         }
@@ -256,7 +258,7 @@ impl Node {
         if self.settings.tick.as_millis() == 0 {
             self.flush(now);
         } else if self.flush_at.is_none() {
-            self.flush_at = Some(now + self.settings.tick);
+            self.flush_at = Some(self.settings.tells_at(now));
         }
     }
 }

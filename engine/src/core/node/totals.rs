@@ -33,6 +33,10 @@ pub struct NodeTotals {
     pub entry_frames: u64,
     /// What was asked of the shared store.
     pub store_requests: u64,
+    /// Answers of the application on who may see whom that failed, came late or were missing.
+    pub look_failures: u64,
+    /// The same of answers on who may be in which room.
+    pub join_failures: u64,
 }
 
 /// How sessions ended, and connections by being taken over.

@@ -29,6 +29,9 @@ struct Args {
     /// Write the figures here as well, as one JSON object.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Of `server`, only these figures.
+    #[arg(long, value_name = "FIGURES")]
+    only: Option<Figures>,
     /// Draw how costs grow into this file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -39,7 +42,7 @@ struct Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Part {
-    /// The core: heartbeats, connects, sweeps, memory, fan-out.
+    /// The core: heartbeats, connects, sweeps, memory, fan-out, a crowd.
     Core,
     /// How the cost of each operation of the core grows.
     Growth,
@@ -52,6 +55,20 @@ enum Part {
     /// Serve until killed; what `server` measures.
     #[value(hide = true)]
     Serve,
+    /// Write until killed, and no more; what `server` is measured beside.
+    #[value(hide = true)]
+    Bare,
+}
+
+/// Figures of the server that are measured together.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Figures {
+    /// Processor time and how long it takes.
+    Deliveries,
+    /// Memory of connections that say nothing.
+    Idle,
+    /// Memory while some read nothing.
+    Stalled,
 }
 
 fn main() -> ExitCode {
@@ -72,6 +89,7 @@ fn run(args: &Args) -> io::Result<()> {
         Part::Core => {
             core::sessions(&mut report, 1_000_000 / scale, || ALLOCATOR.allocated());
             core::fanout(&mut report, 100_000 / scale);
+            core::throng(&mut report, 200_000 / scale, || ALLOCATOR.allocated());
             core::shards(&mut report, 1_000_000 / scale);
         }
         Part::Growth => return measure_growth(args),
@@ -83,9 +101,11 @@ fn run(args: &Args) -> io::Result<()> {
         Part::Redis => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let lasts = Duration::from_secs(if args.quick { 5 } else { 30 });
+            runtime.block_on(redis::sweep(&mut report, 100_000 / scale))?;
             runtime.block_on(redis::renewals(&mut report, 50_000 / scale, lasts))?;
         }
         Part::Serve => return server::serve(),
+        Part::Bare => return server::bare(),
     }
     match &args.json {
         Some(file) => report.write(file).map_err(|error| {
@@ -108,7 +128,15 @@ fn measure_growth(args: &Args) -> io::Result<()> {
 
 async fn measure_server(report: &mut Report, args: &Args, scale: usize) -> io::Result<()> {
     let baselines = Baselines { folder: args.baselines.clone() };
-    server::deliveries(report, &baselines, 1_000, 200 / scale).await?;
-    server::idle(report, &baselines, 15_000 / scale).await?;
-    server::stalled(report, &baselines, 200_000 / scale).await
+    let wanted = |figures| args.only.is_none_or(|it| it == figures);
+    if wanted(Figures::Deliveries) {
+        server::deliveries(report, &baselines, 1_000, 100 / scale).await?;
+    }
+    if wanted(Figures::Idle) {
+        server::idle(report, &baselines, 15_000 / scale).await?;
+    }
+    if wanted(Figures::Stalled) {
+        server::stalled(report, &baselines, 200_000 / scale).await?;
+    }
+    Ok(())
 }

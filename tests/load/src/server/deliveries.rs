@@ -3,13 +3,16 @@
 use std::io;
 use std::time::Duration;
 
+use tokio::time::MissedTickBehavior;
+
 use super::crowd::{Changers, Crowd};
-use super::{Baselines, Peer};
+use super::{Baselines, Peer, ROUNDS};
 use crate::median;
 use crate::report::{Budget, Report, Row};
 
-/// Rounds of which the median counts; the servers take turns.
-const ROUNDS: usize = 5;
+/// How often a user changes: each server has the same to do, and after each change the same time to cool down. Ours gathers
+/// for a tick of 20 ms before it tells anybody.
+const EVERY: Duration = Duration::from_millis(40);
 
 /// What a round showed of one server.
 #[derive(Debug, Default)]
@@ -42,13 +45,16 @@ pub async fn deliveries(
     watchers: usize,
     changes: usize,
 ) -> io::Result<()> {
-    let (mut ours, mut ws, mut socketio) =
-        (Figures::default(), Figures::default(), Figures::default());
+    let (mut ours, mut ws, mut socketio, mut bare) =
+        (Figures::default(), Figures::default(), Figures::default(), Figures::default());
     let (mut burst, mut ws_burst) = (Figures::default(), Figures::default());
     for _ in 0..ROUNDS {
-        for (peer, figures) in
-            [(Peer::Greendot, &mut ours), (Peer::Ws, &mut ws), (Peer::SocketIo, &mut socketio)]
-        {
+        for (peer, figures) in [
+            (Peer::Greendot, &mut ours),
+            (Peer::Ws, &mut ws),
+            (Peer::SocketIo, &mut socketio),
+            (Peer::Bare, &mut bare),
+        ] {
             round(peer, baselines, watchers, 1, changes, figures).await?;
         }
         for (peer, figures) in [(Peer::Greendot, &mut burst), (Peer::Ws, &mut ws_burst)] {
@@ -69,6 +75,14 @@ pub async fn deliveries(
         });
     }
     report.add(Row {
+        key: "cpu_ours_vs_bare",
+        what: "the same: ours / a loop of writes and nothing else, the floor".into(),
+        ours: format!("{:.2} µs", ours.cpu()),
+        baseline: format!("{:.2} µs", bare.cpu()),
+        figure: ours.cpu() / bare.cpu(),
+        budget: Budget::None,
+    });
+    report.add(Row {
         key: "burst_ws_vs_ours",
         what: format!("server CPU an entry, 50 changes in a tick to {watchers}: ws / ours"),
         ours: format!("{:.3} µs", burst.cpu()),
@@ -76,7 +90,7 @@ pub async fn deliveries(
         figure: ws_burst.cpu() / burst.cpu(),
         budget: Budget::AtLeast(20.0),
     });
-    for figures in [&mut ours, &mut ws, &mut socketio] {
+    for figures in [&mut ours, &mut ws] {
         figures.times.sort();
     }
     for (key, share) in [("p50_ms", 0.5), ("p99_ms", 0.99)] {
@@ -109,7 +123,10 @@ async fn round(
     let mut before = Duration::ZERO;
     // The first ones warm it up.
     let warm_up = changes / 10;
+    let mut time = tokio::time::interval(EVERY);
+    time.set_missed_tick_behavior(MissedTickBehavior::Delay);
     for turn in 0..changes + warm_up {
+        time.tick().await;
         if turn == warm_up {
             crowd.times().await;
             before = server.cpu()?;

@@ -3,7 +3,8 @@
 use std::io;
 
 use super::crowd::open_many;
-use super::{Baselines, Peer};
+use super::{Baselines, Peer, ROUNDS};
+use crate::median;
 use crate::report::{Budget, Report, Row};
 
 /// Resident memory for each idle connection, ours beside `ws`.
@@ -12,8 +13,12 @@ use crate::report::{Budget, Report, Row};
 ///
 /// If a server cannot be run.
 pub async fn idle(report: &mut Report, baselines: &Baselines, conns: usize) -> io::Result<()> {
-    let ours = resident(Peer::Greendot, baselines, conns).await?;
-    let ws = resident(Peer::Ws, baselines, conns).await?;
+    let (mut ours, mut ws) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ours.push(resident(Peer::Greendot, baselines, conns).await?);
+        ws.push(resident(Peer::Ws, baselines, conns).await?);
+    }
+    let (ours, ws) = (median(ours), median(ws));
     report.add(Row {
         key: "idle_rss_vs_ws",
         what: format!("resident memory an idle connection, {conns} of them: ours / ws"),

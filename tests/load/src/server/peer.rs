@@ -14,6 +14,8 @@ pub enum Peer {
     Ws,
     /// Presence by hand on Socket.IO.
     SocketIo,
+    /// A loop of writes and nothing else.
+    Bare,
 }
 
 /// What a message from a server is to a client that counts.
@@ -36,7 +38,7 @@ impl Peer {
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::Greendot => "presence",
-            Self::Ws => "",
+            Self::Ws | Self::Bare => "",
             Self::SocketIo => "socket.io/?EIO=4&transport=websocket",
         }
     }
@@ -54,13 +56,13 @@ impl Peer {
                 token: user,
                 ..Hello::default()
             }))),
-            Self::Ws | Self::SocketIo => None,
+            Self::Ws | Self::SocketIo | Self::Bare => None,
         }
     }
 
     /// Whether a client waits for a word of the server before it goes on.
     pub(super) fn welcomes(self) -> bool {
-        self != Self::Ws
+        !matches!(self, Self::Ws | Self::Bare)
     }
 
     /// Asks to see the users of these numbers.
@@ -73,7 +75,7 @@ impl Peer {
                     items.map(|(&it, user)| WatchItem { number: u32::from(it), user }).collect();
                 vec![frame(&ClientFrame::Watch { request: 1, users })]
             }
-            Self::Ws => users.iter().map(|it| message(1, *it, 0)).collect(),
+            Self::Ws | Self::Bare => users.iter().map(|it| message(1, *it, 0)).collect(),
             Self::SocketIo => {
                 users.iter().map(|it| Message::text(format!("42[\"watch\",{it}]"))).collect()
             }
@@ -87,7 +89,7 @@ impl Peer {
                 let mode = if turn.is_multiple_of(2) { Mode::Dnd } else { Mode::Busy };
                 frame(&ClientFrame::Mode(mode))
             }
-            Self::Ws => message(2, user, 1 + (turn % 2) as u8),
+            Self::Ws | Self::Bare => message(2, user, 1 + (turn % 2) as u8),
             Self::SocketIo => Message::text(format!("42[\"set\",{user},{}]", 1 + turn % 2)),
         }
     }
@@ -101,7 +103,7 @@ impl Peer {
                 Ok(Some(ServerFrame::Snapshot { .. })) => Heard::Snapshot,
                 _ => Heard::Other,
             },
-            (Self::Ws, Message::Binary(_)) => Heard::Entries(1),
+            (Self::Ws | Self::Bare, Message::Binary(_)) => Heard::Entries(1),
             (Self::SocketIo, Message::Text(text)) => match text.as_str() {
                 "2" => Heard::Answer(Message::text("3")),
                 it if it.starts_with('0') => Heard::Answer(Message::text("40")),
