@@ -33,6 +33,10 @@ const BEAT: Span = Span::from_millis(1_000);
 /// told within 5 s (rule 12 b).
 const LOST_AFTER: Span = Span::from_millis(3_000);
 
+/// A word that the store has not answered for this long may be lost: what comes of it meanwhile may be newer than what it
+/// has yet to be told. Far more than an answer takes.
+const UNHEARD_AFTER: Span = Span::from_millis(250);
+
 /// After the store has lost what it held, the other nodes get this long to register what they
 /// hold, before this one shows its watchers how users stand: the others notice within
 /// [`LOST_AFTER`] and a beat.
@@ -96,6 +100,12 @@ struct Pending {
     since: Time,
     then: Then,
     word: Option<Word>,
+}
+
+impl Pending {
+    fn is_unheard(&self, now: Time) -> bool {
+        now.since(self.asked) >= UNHEARD_AFTER
+    }
 }
 
 /// How the store knows one of this node's sessions.
@@ -207,6 +217,12 @@ impl Shared {
         )
     }
 
+    /// Whether something that a user chose may not have reached the store.
+    fn is_unheard(&self, now: Time) -> bool {
+        let mut old = self.pending.iter().take_while(|it| it.is_unheard(now));
+        old.any(|it| it.word.is_some())
+    }
+
     /// Whether leases may end sessions now.
     pub(in crate::core::node) fn may_expire(&self, now: Time) -> bool {
         self.reach != Reach::Lost && now >= self.spared_until
@@ -255,14 +271,23 @@ impl Node {
     /// Asks the store. While it is out of reach, questions are not asked: they are when it is back. What it is told goes out
     /// all the same, for it may be that only its answers are lost, and what must not be lost is kept, too.
     pub(in crate::core::node) fn submit(&mut self, now: Time, request: Request, then: Then) {
-        let Some(shared) = self.shared.as_mut() else { return };
         let is_beat = matches!(request, Request::Beat { .. });
         let word = Word::of(now, &request);
+        if !is_beat {
+            self.say_unheard(now, word.as_ref());
+        }
+        let Some(shared) = self.shared.as_mut() else { return };
         if shared.reach == Reach::Lost && !is_beat {
+            let mut said = Vec::new();
             if let Some(word) = word {
+                // Should the store be back, it must not hear this one before those.
+                let before = shared.unsaid.iter().filter(|it| it.goes_before(&word)).cloned();
+                said.extend(before.map(|it| it.request(now)));
                 keep(&mut shared.unsaid, word);
             }
-            if request.tells() {
+            said.extend(Some(request).filter(Request::tells));
+            for request in said {
+                let Some(shared) = self.shared.as_mut() else { return };
                 let number = shared.next_request;
                 shared.next_request += 1;
                 self.say(Output::Store { number, request: Box::new(request) });

@@ -49,6 +49,31 @@ impl Node {
         }
     }
 
+    /// Says again what the store has left unanswered for long, for what is said now must not get there before it. What
+    /// that overrules is not said any more.
+    pub(super) fn say_unheard(&mut self, now: Time, next: Option<&Word>) {
+        let Some(shared) = self.shared.as_mut().filter(|it| it.is_unheard(now)) else { return };
+        let mut words = Vec::new();
+        for it in shared.pending.iter_mut().take_while(|it| it.is_unheard(now)) {
+            if let Some(word) = it.word.take() {
+                keep(&mut words, word);
+            }
+        }
+        words.retain(|it| !next.is_some_and(|next| next.overrules(it)));
+        for word in words {
+            self.submit(now, word.request(now), Then::Nothing);
+        }
+    }
+
+    /// Begins to show what is new again, if that has waited for the store to answer what it was told before.
+    pub(super) fn see_again(&mut self, now: Time) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        if shared.blinded && shared.reach == Reach::Good && !shared.is_unheard(now) {
+            shared.reach = Reach::Back(Some(now));
+            self.tell_stale();
+        }
+    }
+
     pub(super) fn send_beat(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
         let away = match shared.reach {
@@ -161,7 +186,7 @@ impl Node {
         // Who said goodbye is gone; who only dropped may have gone on at another node.
         let gone = |it: &Word| !matches!(it, Word::Ended(departed, _) if !departed.bye);
         let ended = words.split_off(words.partition_point(gone));
-        let rooms = words.split_off(words.partition_point(|it| !matches!(it, Word::Room(..))));
+        let behind = words.split_off(words.partition_point(|it| !it.waits_for_sessions()));
         if was_lost {
             shared.ends_at = Some(now + ENDS_AFTER);
         } else if !ended.is_empty() {
@@ -195,7 +220,7 @@ impl Node {
         }
         // Where a session went its node has registered; that it left the store may not know, and have it there as of
         // before, or of an earlier connect.
-        for word in rooms.into_iter().filter(|it| matches!(it, Word::Room(.., false))) {
+        for word in behind.into_iter().filter(|it| !matches!(it, Word::Room(.., true))) {
             self.submit(now, word.request(now), Then::Nothing);
         }
         if lost_data {

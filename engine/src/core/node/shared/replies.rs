@@ -71,6 +71,7 @@ impl Node {
         if was_lost || lost_data || missed {
             self.come_back(now, lost_data);
         }
+        self.see_again(now);
         if lost_data && !matches!(then, Then::Connected(_)) {
             // Said by a store that nobody has told yet what they hold. What is wanted is asked again when all have.
             self.answer_blind(now, then);
@@ -136,7 +137,10 @@ impl Node {
             shared.noticed = if expected { number } else { shared.noticed };
         }
         // The refresh brings it, behind what its viewers may see.
-        let blinded = self.shared.as_ref().is_some_and(|it| it.blinded);
+        let blinded = self.shared.as_mut().is_some_and(|it| {
+            it.blinded |= it.is_unheard(now);
+            it.blinded
+        });
         match notice {
             Notice::Changed { .. } | Notice::Room { .. } if blinded => {}
             Notice::Changed { epoch, at, report } => {

@@ -86,6 +86,30 @@ impl Word {
         }
     }
 
+    /// Whether the store must not hear of a later word of the user before this one.
+    pub(super) fn goes_before(&self, later: &Self) -> bool {
+        let waits = matches!(self, Self::Ended(it, _) if !it.bye) || matches!(self, Self::Room(..));
+        !waits && self.user() == later.user() && !later.overrules(self)
+    }
+
+    /// Whose it is.
+    fn user(&self) -> &str {
+        match self {
+            Self::Mode(user, ..)
+            | Self::Note(user, ..)
+            | Self::Block(user, ..)
+            | Self::LastSeen(user, ..)
+            | Self::Revoked(user, ..) => user,
+            Self::Room(name, ..) => &name.user,
+            Self::Ended(departed, _) => &departed.name.user,
+        }
+    }
+
+    /// Whether it is said behind what is registered.
+    pub(super) fn waits_for_sessions(&self) -> bool {
+        matches!(self, Self::Room(..) | Self::Block(_, _, false, _))
+    }
+
     /// Whether this later word leaves nothing of the other.
     pub(super) fn overrules(&self, other: &Self) -> bool {
         match (self, other) {
@@ -99,18 +123,20 @@ impl Word {
         }
     }
 
-    /// In which order words are said when the store is back: who hid meanwhile is hidden before
-    /// anything is registered, and only of what is registered it counts that it has left a room.
+    /// In which order words are said when the store is back: who hid meanwhile is hidden before anything is registered,
+    /// and shown again behind it, or what was over by then would be seen (rule 13); and only of what is registered it
+    /// counts that it has left a room.
     pub(super) fn rank(&self) -> u8 {
         match self {
             Self::Revoked(..) => 0,
-            Self::Block(..) => 1,
+            Self::Block(_, _, true, _) => 1,
             Self::Mode(..) => 2,
             Self::LastSeen(..) => 3,
             Self::Note(..) => 4,
             Self::Ended(it, _) if it.bye => 5,
             Self::Room(..) => 6,
-            Self::Ended(..) => 7,
+            Self::Block(..) => 7,
+            Self::Ended(..) => 8,
         }
     }
 }
