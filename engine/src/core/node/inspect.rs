@@ -79,7 +79,13 @@ impl Node {
 
     /// What the node has done since it began.
     pub fn totals(&self) -> NodeTotals {
-        NodeTotals { marks: self.watches.marks(), ..self.totals.clone() }
+        let AudienceCounts { failures, room_failures, .. } = self.audience_counts();
+        NodeTotals {
+            marks: self.watches.marks(),
+            look_failures: failures,
+            join_failures: room_failures,
+            ..self.totals.clone()
+        }
     }
 
     /// How many users with sessions here others see present.

@@ -17,6 +17,8 @@ pub struct NodeTotals {
     pub beats: u64,
     /// Frames from connections that spoke for no session any more.
     pub late_frames: u64,
+    /// Beats among them: heartbeats that renewed nothing.
+    pub late_beats: u64,
     /// How sessions ended.
     pub endings: Endings,
     /// How long after its deadline each session was ended by a sweep.
@@ -33,6 +35,10 @@ pub struct NodeTotals {
     pub entry_frames: u64,
     /// What was asked of the shared store.
     pub store_requests: u64,
+    /// Looks that the application did not answer.
+    pub look_failures: u64,
+    /// Joins of rooms that it did not answer.
+    pub join_failures: u64,
 }
 
 /// How sessions ended, and connections by being taken over.
