@@ -76,6 +76,7 @@ test("two in one talk see each other there; who is invisible, hides or looks els
   await bo.choose("invisible");
   await seesViewers(ana, "", "Only you are viewing this talk");
   await seesViewers(bo, "ana", "Ana is viewing this talk; nobody sees that you are");
+  await bo.page.locator(".privacy summary").getByText("Nobody sees you").waitFor();
   await bo.choose("auto");
   await seesViewers(ana, "bo", "You and Bo are viewing this talk");
 

@@ -29,6 +29,15 @@ impl Time {
         self.0
     }
 
+    /// The first point after this one that is a whole number of `every` from the origin: turns that go by the clock, and not from
+    /// what happened last. This point itself if `every` is zero.
+    pub const fn next_turn(self, every: Span) -> Self {
+        match self.0.checked_div(every.0) {
+            Some(turns) => Self((turns + 1).saturating_mul(every.0)),
+            None => self,
+        }
+    }
+
     /// How long after `earlier` this is; zero if it is not after it.
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))

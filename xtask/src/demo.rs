@@ -14,6 +14,9 @@ pub(crate) struct Args {
     /// The loopback port to serve on
     #[arg(long, default_value_t = 4747)]
     port: u16,
+    /// Whoever is invisible sees nobody
+    #[arg(long)]
+    reciprocal: bool,
 }
 
 /// What a run of the demo needs.
@@ -35,9 +38,6 @@ pub(crate) fn build() -> Result<Demo> {
 /// Builds everything, then becomes the server: Ctrl-C, and any other signal, reaches it directly.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let demo = build()?;
-    program(demo.server, "--port")
-        .arg(args.port.to_string())
-        .arg("--assets")
-        .arg(demo.pages)
-        .replace()
+    let flags = if args.reciprocal { "--reciprocal --port" } else { "--port" };
+    program(demo.server, flags).arg(args.port.to_string()).arg("--assets").arg(demo.pages).replace()
 }

@@ -17,8 +17,29 @@ pub(crate) fn throng() -> Result<()> {
 
 /// As many as one process has descriptors for, for ten minutes.
 pub(crate) fn long() -> Result<()> {
-    load("--clients 18000 --seconds 600 --action-every 60 --processes 3")
+    load("--clients 18000 --seconds 600 --action-every 60 --cut-one-in 12 --processes 3")
 }
+
+/// Three servers behind one Redis, all of which fail at random: five minutes of it.
+pub(crate) fn storm() -> Result<()> {
+    load(&format!("{STORM} --seconds 195"))
+}
+
+/// The same for an hour.
+pub(crate) fn storm_long() -> Result<()> {
+    load(&format!("{STORM} --seconds 240 --rounds 11"))
+}
+
+/// As many as three servers have descriptors for.
+pub(crate) fn wide() -> Result<()> {
+    load(
+        "--clients 50000 --servers 3 --seconds 180 --action-every 120 --cut-one-in 12 --connect-rate 400 \
+         --processes 4",
+    )
+}
+
+const STORM: &str = "--clients 300 --servers 3 --deploy --fault-every 8 --action-every 20 --cut-one-in 12 \
+                     --slow-one-in 20 --connect-rate 100";
 
 fn load(plan: &str) -> Result<()> {
     cargo("build --release -p greendot-engine --bin greendot-server").run()?;

@@ -79,6 +79,16 @@ pub(crate) fn over_redis(url: &str) -> Result<()> {
     files.fold(command, Run::arg).run()
 }
 
+/// Random worlds the same way.
+pub(crate) fn hunt_over_redis(url: &str) -> Result<()> {
+    const LINE: &str = "--worlds 300 --seed 1 --seconds 15";
+    let program = Program::named("hunt");
+    program.build()?;
+    println!("$ cargo xtask hunt --redis {url} {LINE}");
+    let command = program.command()?.arg("--redis").arg(url);
+    LINE.split(' ').fold(command, Run::arg).run()
+}
+
 fn all() -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     gather(&paths::root().join("tests/scenarios"), &mut files)?;

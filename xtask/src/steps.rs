@@ -55,8 +55,12 @@ pub(crate) const STEPS: &[Step] = &[
     step("demo", "the demo starts, answers and stops", PACKAGE, smoke::run),
     long("packaging-all", "the tarball in every bundler and framework, seen in Chromium", PEOPLE, || packaging::run(&[])),
     long("fuzz", "a minute for each fuzz target of the protocol", &[Cxx], fuzz::run),
+    long("secrecy", "an onlooker cannot tell one who hides from one who is gone, in thousands of trials", &[], secrecy),
     long("throng", "15,000 who watch one user are told in time", &[], load::throng),
     long("load-long", "18,000 clients for ten minutes", &[], load::long),
+    long("load-wide", "50,000 clients of three servers", &[Redis], load::wide),
+    long("storm", "servers and their Redis are killed under load for five minutes", &[Redis], load::storm),
+    long("storm-long", "servers and their Redis are killed under load for an hour", &[Redis], load::storm_long),
     long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people("test:browser"))),
     long("firefox", "what pages go through, in Firefox", &[WasmTarget, NpmPackages, Browser, Firefox], || people("test:firefox")),
 ];
@@ -102,6 +106,13 @@ fn doc() -> Result<()> {
 
 fn rust() -> Result<()> {
     cargo("test --workspace --exclude xtask --all-features").run()
+}
+
+/// Over real sockets, alone: others on this machine only blur what there is to see.
+fn secrecy() -> Result<()> {
+    cargo("test --release -p greendot-engine --test server secrecy -- --test-threads 1 --nocapture")
+        .env("GREENDOT_ROUNDS", "2000")
+        .run()
 }
 
 fn xtask() -> Result<()> {

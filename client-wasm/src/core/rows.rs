@@ -26,7 +26,7 @@ pub(super) struct Slot {
     hash: u32,
     /// None: the slot is free, or rests.
     pub(super) user: Option<Box<str>>,
-    pub(super) listeners: Vec<Listener>,
+    pub(super) listeners: Vec<Part>,
     pub(super) wire: Wire,
     pub(super) shown: Shown,
     /// The epoch that its version counts in; none: this connection has not spoken of it yet.
@@ -35,13 +35,6 @@ pub(super) struct Slot {
     pub(super) early: Vec<Early>,
     /// The count of the last snapshot that listed this row.
     pub(super) listed: u32,
-}
-
-/// A part that watches a user, as many times as it has asked to.
-#[derive(Debug)]
-pub(super) struct Listener {
-    pub(super) part: Part,
-    times: u32,
 }
 
 /// How a row stands on the present connection.
@@ -171,25 +164,18 @@ impl Rows {
 }
 
 impl Slot {
-    /// One more interest of the part; whether it is its first.
+    /// The part is interested; whether it was not before.
     pub(super) fn listen(&mut self, part: Part) -> bool {
-        if let Some(listener) = self.listeners.iter_mut().find(|it| it.part == part) {
-            listener.times = listener.times.saturating_add(1);
-            return false;
+        let fresh = !self.listeners.contains(&part);
+        if fresh {
+            self.listeners.push(part);
         }
-        self.listeners.push(Listener { part, times: 1 });
-        true
+        fresh
     }
 
-    /// One interest of the part less. Whether that was the last interest of anyone.
+    /// The part is interested no more. Whether that was the last interest of anyone.
     pub(super) fn unlisten(&mut self, part: Part) -> bool {
-        let Some(at) = self.listeners.iter().position(|it| it.part == part) else { return false };
-        if let Some(listener) = self.listeners.get_mut(at) {
-            listener.times -= 1;
-            if listener.times > 0 {
-                return false;
-            }
-        }
+        let Some(at) = self.listeners.iter().position(|it| *it == part) else { return false };
         self.listeners.swap_remove(at);
         self.listeners.is_empty()
     }

@@ -89,7 +89,6 @@ impl Epochs {
         if self.left.contains(&epoch) {
             return false;
         }
-        let first = self.current.is_none();
         if self.current != Some(epoch) {
             self.enter(epoch);
         }
@@ -105,7 +104,7 @@ impl Epochs {
         // A snapshot without request speaks of every watch that the server knew when it made it:
         // of those whose own answer is still to come it knew nothing.
         let speaks_of = |slot: &Slot| match slot.wire {
-            Wire::Asked(_) if request == 0 => first || slot.epoch.is_some(),
+            Wire::Asked(_) if request == 0 => slot.epoch.is_some(),
             Wire::Asked(asked) => asked == request,
             _ => false,
         };
@@ -211,8 +210,8 @@ fn show(row: Row, slot: &mut Slot, shown: Shown, out: &mut Queue) {
     let differs = slot.shown.state != shown.state || slot.shown.note != shown.note;
     slot.shown = shown;
     if differs {
-        for listener in &slot.listeners {
-            out.push(Output::Changed { part: listener.part, row });
+        for &part in &slot.listeners {
+            out.push(Output::Changed { part, row });
         }
     }
 }

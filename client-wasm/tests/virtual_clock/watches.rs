@@ -110,9 +110,9 @@ fn a_part_that_stops_is_told_nothing_more() {
     rig.subscribe(1, "ana");
     rig.subscribe(2, "bo");
     rig.run(1.0);
-    for (user, times) in [("ana", 2), ("bo", 1)] {
+    for user in ["ana", "bo"] {
         let row = rig.row(user);
-        (0..times).for_each(|_| unsubscribe(&mut rig, 1, row));
+        unsubscribe(&mut rig, 1, row);
     }
     assert_eq!(rig.client.listeners(), 1);
     rig.event(7, "ana", Away, 2);

@@ -22,7 +22,7 @@ use axum::{Json, Router};
 use clap::Parser;
 use greendot_engine::core::Settings;
 use greendot_engine::protocol::Span;
-use greendot_engine::server::{DevAuth, Presence, no_delay};
+use greendot_engine::server::{Builder, DevAuth, Presence, no_delay};
 use serde::Deserialize;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -53,6 +53,13 @@ struct Args {
     /// For how many seconds after a start nobody is called offline who may be on the way back.
     #[arg(long, default_value_t = WARMUP_SECS)]
     warmup: u64,
+    /// Whoever is invisible sees nobody.
+    #[arg(long)]
+    reciprocal: bool,
+    /// Share the users with other servers through the Redis at this URL.
+    #[cfg(feature = "redis")]
+    #[arg(long)]
+    redis: Option<String>,
 }
 
 /// Whose view is asked for.
@@ -79,9 +86,10 @@ async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let settings = Settings {
         idle_after: Span::from_secs(args.idle_after),
         warmup: Some(Span::from_secs(args.warmup)),
+        reciprocal: args.reciprocal,
         ..settings()
     };
-    let presence = Presence::builder(DevAuth).settings(settings).build()?;
+    let presence = open(args, Presence::builder(DevAuth).settings(settings)).await?;
     let (stop, stopped) = watch::channel(());
     let mut app = api(presence.clone(), stopped).nest("/presence", presence.router());
     if let Some(assets) = &args.assets {
@@ -107,6 +115,20 @@ async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
         () = stopping => {}
     }
     Ok(())
+}
+
+#[cfg(feature = "redis")]
+async fn open(args: &Args, builder: Builder) -> Result<Presence, Box<dyn Error>> {
+    let builder = match &args.redis {
+        Some(url) => builder.redis(greendot_engine::server::RedisStore::new(url)),
+        None => builder,
+    };
+    Ok(builder.open().await?)
+}
+
+#[cfg(not(feature = "redis"))]
+async fn open(_: &Args, builder: Builder) -> Result<Presence, Box<dyn Error>> {
+    Ok(builder.build()?)
 }
 
 /// Short, so that a person can watch it work.

@@ -73,6 +73,7 @@ pub(crate) struct Audience {
     hasher: SeedableRandomState,
     queue: Vec<PairName>,
     asked: BTreeMap<u64, Asked>,
+    /// The number of the next question; the one after that has two more.
     next: u64,
     due: BTreeSet<(Time, PairName)>,
     /// Pairs that nothing shows, oldest first, each once; some of them have been taken up again since.
@@ -81,7 +82,8 @@ pub(crate) struct Audience {
 }
 
 impl Audience {
-    pub(crate) fn new(rule: AudienceRule, seed: u64) -> Self {
+    /// `first` is the number of the first question; each later one has two more.
+    pub(crate) fn new(rule: AudienceRule, seed: u64, first: u64) -> Self {
         let hasher = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
         Self {
             rule,
@@ -89,7 +91,7 @@ impl Audience {
             hasher,
             queue: Vec::new(),
             asked: BTreeMap::new(),
-            next: 0,
+            next: first,
             due: BTreeSet::new(),
             idle: VecDeque::new(),
             failures: 0,
@@ -162,10 +164,16 @@ impl Audience {
     /// A watch has ended.
     pub(crate) fn detach(&mut self, viewer: &str, user: &str, watch: WatchId) {
         let Some(pair) = self.pairs.get_mut(viewer).and_then(|it| it.get_mut(user)) else { return };
-        pair.watches.retain(|it| *it != watch);
+        let Some(place) = pair.watches.iter().position(|it| *it == watch) else { return };
+        pair.watches.remove(place);
         if pair.watches.is_empty() {
             self.rest((viewer.into(), user.into()));
         }
+    }
+
+    /// The same for somebody who does not wait.
+    pub(crate) fn begin(&mut self, now: Time, viewer: &Arc<str>, user: &Arc<str>) {
+        self.look(now, viewer, user);
     }
 
     /// The same for a read; true if it has to wait for the answer.
@@ -199,10 +207,10 @@ impl Audience {
         let mut questions = Vec::new();
         while !self.queue.is_empty() {
             let pairs: Vec<PairName> = self.queue.drain(..self.queue.len().min(BATCH)).collect();
-            self.next += 1;
             let until = now + self.rule.deadline;
             self.asked.insert(self.next, Asked { pairs: pairs.clone(), until });
             questions.push((self.next, pairs));
+            self.next += 2;
         }
         questions
     }
@@ -406,7 +414,7 @@ mod tests {
     }
 
     fn audience(kept: usize) -> Audience {
-        Audience::new(AudienceRule { kept, ..AudienceRule::default() }, 1)
+        Audience::new(AudienceRule { kept, ..AudienceRule::default() }, 1, 1)
     }
 
     fn pair(user: usize) -> PairName {

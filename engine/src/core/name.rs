@@ -57,21 +57,37 @@ impl From<&str> for Name {
         if bytes.len() > SHORT {
             return Self(Text::Long(name.into()));
         }
-        let (first, last) = match bytes.split_last_chunk::<PIECE>() {
-            Some((first, last)) => (number(first) as u64, u128::from_be_bytes(*last)),
-            None => (0, number(bytes)),
+        let (first, last) = match (bytes.split_last_chunk::<PIECE>(), bytes.first_chunk::<8>()) {
+            (Some((first, last)), Some(begin)) => {
+                (leading(begin, first.len()), u128::from_be_bytes(*last))
+            }
+            _ => (0, number(bytes)),
         };
-        let [_, _, a, b, c, d, e, f] = first.to_be_bytes();
-        let mut text = [a, b, c, d, e, f, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let mut text = [0; SHORT];
+        text[..2].copy_from_slice(&((first >> 32) as u16).to_be_bytes());
+        text[2..6].copy_from_slice(&(first as u32).to_be_bytes());
         text[SHORT - PIECE..].copy_from_slice(&last.to_be_bytes());
         Self(Text::Short { len: bytes.len() as u8, text })
     }
 }
 
-/// Some bytes as one number: so they stay in registers.
+/// Fewer than 16 bytes as one number: so they stay in registers.
 #[inline]
 fn number(bytes: &[u8]) -> u128 {
-    bytes.iter().fold(0, |it, &byte| it << 8 | u128::from(byte))
+    match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        (Some(begin), Some(end)) => {
+            let first = leading(begin, bytes.len() - 8);
+            u128::from(first) << 64 | u128::from(u64::from_be_bytes(*end))
+        }
+        _ => bytes.iter().fold(0, |it, &byte| it << 8 | u128::from(byte)),
+    }
+}
+
+/// The first `count` of these bytes as a number.
+#[inline]
+fn leading(bytes: &[u8; 8], count: usize) -> u64 {
+    let off = 64 - 8 * count as u32;
+    u64::from_be_bytes(*bytes).checked_shr(off).unwrap_or(0)
 }
 
 impl Deref for Name {

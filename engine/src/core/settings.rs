@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use greendot_protocol::Span;
+use greendot_protocol::{Span, Time};
 
 /// The periods an engine works with. [`Settings::default`] holds the shipped ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub struct Settings {
     pub expiry_grace: Span,
     /// How often due deadlines are looked for. Default 250 ms.
     pub sweep: Span,
-    /// How long changes are gathered before they are sent; the server holds answers for as long, so that the time of an
-    /// answer tells nothing of the work for it. Default 20 ms; 0: sent at once.
+    /// How long changes are gathered before they are sent: they go out at the ticks of the clock, answers between them
+    /// ([`Self::answers_at`]). Default 20 ms; 0: sent at once.
     pub tick: Span,
     /// After how long without input a device counts as idle, unless its client says otherwise.
     /// Default 10 min; 0: never.
@@ -107,6 +107,24 @@ impl Settings {
     /// name up to [`Self::room_limit`] that it may see.
     pub fn roster_limit(&self) -> usize {
         2 * self.room_limit
+    }
+
+    /// When watchers are told of what happens now: at the next tick of the clock, whoever else is told something then. Were it a
+    /// tick after the first change, one who knows when somebody did something could see whether anybody else did just before.
+    pub fn tells_at(&self, now: Time) -> Time {
+        now.next_turn(self.tick)
+    }
+
+    /// When whoever asks something now, or has been waited for until now, is answered: by the clock, so that the time of an answer
+    /// tells nothing of the work for it. Three quarters of a tick behind a tick, when others have been told, and a quarter of a tick
+    /// from now at the soonest, when the work is over. So it takes three quarters of a tick on the average, and 1 1/4 at most.
+    pub fn answers_at(&self, now: Time) -> Time {
+        if self.tick == Span::ZERO {
+            return now;
+        }
+        let (tick, place) = (self.tick.as_millis(), self.tick.fraction(3, 4).as_millis());
+        let soonest = (now + self.tick.fraction(1, 4)).as_millis();
+        Time::from_millis(soonest.saturating_sub(place).div_ceil(tick) * tick + place)
     }
 
     /// What works but is hardly meant, in one line for a log.
@@ -278,6 +296,25 @@ mod tests {
     #[test]
     fn the_shipped_settings_work() {
         assert_eq!(Settings::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn others_are_told_at_ticks_and_answers_go_between_them() {
+        let settings = Settings::default();
+        for now in 0..1_000 {
+            let (told, answered) = (
+                settings.tells_at(Time::from_millis(now)),
+                settings.answers_at(Time::from_millis(now)),
+            );
+            assert!(told.as_millis() % 20 == 0 && (1..=20).contains(&(told.as_millis() - now)));
+            let waits = answered.as_millis() - now;
+            assert!(answered.as_millis() % 20 == 15 && (5..25).contains(&waits), "{now}: {waits}");
+        }
+        let at_once = Settings { tick: Span::ZERO, ..settings };
+        let now = Time::from_millis(7);
+        assert_eq!((at_once.tells_at(now), at_once.answers_at(now)), (now, now));
+        let short = Settings { tick: Span::from_millis(1), ..settings };
+        assert!(short.answers_at(now) <= now + Span::from_millis(1));
     }
 
     #[test]

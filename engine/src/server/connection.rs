@@ -59,7 +59,7 @@ pub(super) async fn begin(
     drop(unauthenticated);
     match admitted {
         Ok(Admitted { seat, first }) => {
-            socket.line.keep_quiet(shared.clock.now() + shared.driver.pause());
+            socket.line.keep_quiet(shared.driver.answers_at(shared.clock.now()));
             let mut connection = Box::new(Connection {
                 shared,
                 socket,
@@ -211,7 +211,7 @@ impl Connection {
     fn take(&mut self, incoming: Incoming) -> Option<Leaving> {
         let now = self.shared.clock.now();
         // Beats too: how soon one is answered would tell what the server is busy with.
-        self.socket.line.keep_quiet(now + self.shared.driver.pause());
+        self.socket.line.keep_quiet(self.shared.driver.answers_at(now));
         if incoming.weight().is_some_and(|it| !self.bucket.take(now, it)) {
             return self.hang_up(CloseCode::TooFast);
         }

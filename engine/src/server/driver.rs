@@ -20,8 +20,8 @@ use super::line::{self, Line};
 use super::metrics::{self, Metrics, Now};
 use super::poll::{RoomsTold, Told};
 use crate::clock::{self, Clock, spawn, timeout};
-use crate::core::{ConnId, Connect, Node, Output, Transition};
-use crate::store::{FromStore, Request};
+use crate::core::{ConnId, Connect, Node, Output, Settings, Transition};
+use crate::store::{FromStore, Place, Request};
 
 /// What drives one node.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(super) struct Driver {
     audience: Option<Arc<dyn AnyAudience>>,
     /// How long it may take.
     patience: Duration,
-    tick: Span,
+    settings: Settings,
     runtime: Handle,
 }
 
@@ -67,6 +67,8 @@ struct Core {
     polls: HashMap<u64, oneshot::Sender<Told>>,
     room_polls: HashMap<u64, oneshot::Sender<RoomsTold>>,
     next_poll: u64,
+    /// Users whose sessions are being located.
+    locating: HashMap<u64, oneshot::Sender<Option<Vec<Place>>>>,
     /// When the timer task will look at the node next.
     timer_at: Time,
     /// Whether this node takes no more connections.
@@ -114,8 +116,8 @@ impl Driver {
         store: Option<(Asks, mpsc::UnboundedReceiver<FromStore>)>,
     ) -> Arc<Self> {
         let (asks, said) = store.unzip();
-        let rule = node.settings().audience.unwrap_or_default();
-        let tick = node.settings().tick;
+        let settings = *node.settings();
+        let rule = settings.audience.unwrap_or_default();
         let sooner = Arc::new(Notify::new());
         let metrics = Metrics::new();
         let driver = Arc::new_cyclic(|me| Self {
@@ -135,6 +137,7 @@ impl Driver {
                 polls: HashMap::new(),
                 room_polls: HashMap::new(),
                 next_poll: 0,
+                locating: HashMap::new(),
                 timer_at: Time::ZERO,
                 drains: false,
                 store: asks,
@@ -145,7 +148,7 @@ impl Driver {
             metrics: Mutex::new(metrics),
             audience,
             patience: Duration::from_millis(rule.deadline.as_millis()),
-            tick,
+            settings,
             runtime: Handle::current(),
         });
         spawn(run_timer(clock, sooner, Arc::downgrade(&driver)));
@@ -160,16 +163,15 @@ impl Driver {
         self.operate(|now, core| operate(now, &mut core.node)).0
     }
 
-    /// How long whoever asks waits for the answer: most of a tick. It is out before others are told of what was
-    /// asked, whoever they are and how long that takes.
-    pub(super) fn pause(&self) -> Span {
-        self.tick.fraction(3, 4)
+    /// When whoever asks now is answered.
+    pub(super) fn answers_at(&self, now: Time) -> Time {
+        self.settings.answers_at(now)
     }
 
-    /// What an application said that some connections wait for: they are told most of a tick from now.
+    /// What the application or the store said that some connections wait for: they are told when others are who ask now.
     fn answered(&self, operate: impl FnOnce(Time, &mut Node)) {
         self.operate(|now, core| {
-            core.answers_at = Some(now + self.pause());
+            core.answers_at = Some(self.answers_at(now));
             operate(now, &mut core.node);
         });
     }
@@ -222,6 +224,23 @@ impl Driver {
         let ready = core.ready.drain(..most);
         into.extend(ready.filter_map(|conn| Some((conn, Arc::clone(line(lines, conn)?)))));
         most > 0
+    }
+
+    /// Where a user's sessions are; none if nobody can say, or has not said within `limit`.
+    pub(super) async fn locate(&self, limit: Duration, user: &str) -> Option<Vec<Place>> {
+        let (answer, answered) = oneshot::channel();
+        let (number, _) = self.operate(|now, core| {
+            core.next_poll += 1;
+            let number = core.next_poll;
+            core.locating.insert(number, answer);
+            core.node.locate(now, number, user);
+            number
+        });
+        let places = timeout(limit, answered).await;
+        if places.is_none() {
+            self.lock().locating.remove(&number);
+        }
+        places?.ok()?
     }
 
     /// Begins a poll of users and rooms under a number, and waits for the answers, at most so long; none if they did not
@@ -277,9 +296,7 @@ impl Driver {
     pub(super) fn drain(&self) {
         self.operate(|now, core| {
             core.drains = true;
-            for (conn, _) in core.lines.iter().flatten() {
-                core.node.hang_up(now, *conn, CloseCode::Drain);
-            }
+            core.node.drain(now);
         });
     }
 
@@ -444,6 +461,11 @@ impl Core {
                         ask(number, *request);
                     }
                 }
+                Output::Located { ask, places } => {
+                    if let Some(answer) = self.locating.remove(&ask) {
+                        let _ = answer.send(places);
+                    }
+                }
                 // Nobody lists.
                 Output::List { .. } => {}
             }
@@ -515,6 +537,7 @@ fn deliver(line: &Line, output: Output) {
         | Output::Answer { .. }
         | Output::Rooms { .. }
         | Output::List { .. }
+        | Output::Located { .. }
         | Output::Audience { .. }
         | Output::MayJoin { .. } => {}
     }
@@ -551,9 +574,13 @@ async fn run_timer(clock: Clock, sooner: Arc<Notify>, driver: Weak<Driver>) {
 async fn hear_store(mut said: mpsc::UnboundedReceiver<FromStore>, driver: Weak<Driver>) {
     while let Some(message) = said.recv().await {
         let Some(driver) = driver.upgrade() else { return };
-        driver.with(|now, node| match &message {
-            FromStore::Reply(number, reply) => node.handle_reply(now, *number, reply),
-            FromStore::Notice(number, notice) => node.handle_notice(now, *number, notice),
-        });
+        match &message {
+            FromStore::Reply(number, reply) => {
+                driver.answered(|now, node| node.handle_reply(now, *number, reply));
+            }
+            FromStore::Notice(number, notice) => {
+                driver.with(|now, node| node.handle_notice(now, *number, notice));
+            }
+        }
     }
 }

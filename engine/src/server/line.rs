@@ -78,7 +78,7 @@ impl Line {
         self.post(CLOSE);
     }
 
-    /// Nothing is said before this time. Whoever asks anything is answered most of a tick after it has asked,
+    /// Nothing is said before this time. Whoever asks anything is answered by the clock,
     /// so that how long it took to find the answer, which is a little longer for one who is there and
     /// hides, is not in the time of the answer. To be called before the work begins.
     pub(super) fn keep_quiet(&self, until: Time) {

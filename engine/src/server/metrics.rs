@@ -69,12 +69,12 @@ const COUNTERS: &[Told<NodeTotals, u64>] = &[
     ("greendot_store_requests_total", "Requests to the shared store", |it| it.store_requests),
     (
         "greendot_look_failures_total",
-        "Questions who may see whom that the application did not answer",
+        "Answers on who may see whom that failed, came late or were missing",
         |it| it.look_failures,
     ),
     (
         "greendot_join_failures_total",
-        "Questions who may be in a room that the application did not answer",
+        "Answers on who may be in which room that failed, came late or were missing",
         |it| it.join_failures,
     ),
 ];
@@ -104,6 +104,11 @@ const GAUGES: &[Told<Now, usize>] = &[
     ("greendot_ready", "Connections that something waits for", |it| it.ready),
     ("greendot_store_waiting", "Requests that wait for the shared store", |it| it.store_waiting),
     ("greendot_looks_waiting", "Looks that wait for the application's word", |it| it.counts.looks),
+    (
+        "greendot_joins_waiting",
+        "Joins, and stays in rooms, that wait for the application's word",
+        |it| it.counts.joins,
+    ),
 ];
 
 /// What the gauges tell.

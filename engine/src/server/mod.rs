@@ -88,6 +88,7 @@ pub use crate::core::{
 };
 pub use greendot_protocol::{Mode, Span, State};
 
+pub use crate::store::NodeId;
 #[cfg(feature = "redis")]
 pub use crate::store::redis::RedisStore;
 pub use audience::{Audience, Contacts, ContactsExcept, Everyone, Nobody, Pair, RoomMembers};
@@ -101,7 +102,7 @@ pub use builder::{BuildError, Builder};
 pub use jwt::{JwtAuth, KeysError};
 pub use limits::Limits;
 pub use metrics::{BUCKETS, PROBE_SECONDS};
-pub use presence::{NoteTooLong, Presence, Session, Status};
+pub use presence::{Location, NoteTooLong, OutOfReach, Presence, Session, Status};
 pub use transitions::{Missed, Transitions};
 
 /// A listener whose connections send each frame at once (`TCP_NODELAY`): without it a change

@@ -23,6 +23,10 @@ use super::transitions::Transitions;
 use super::upgrade::upgrade;
 use crate::clock::{Clock, timeout};
 use crate::core::{AudienceCounts, LastSeen, NodeCounts, Transition};
+use crate::store::NodeId;
+
+/// A store that has not answered by then is out of reach, and the node knows by itself.
+const LOCATED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A presence engine that runs: the application's handle to it. Cheap to clone; the engine stops
 /// when the last handle, router and connection are gone.
@@ -99,6 +103,31 @@ pub struct Session {
     pub ends_in: Duration,
 }
 
+/// Where one of a user's sessions is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Location {
+    /// The node that holds it, as its own [`Presence::node`] names it.
+    pub node: NodeId,
+    /// The session's id.
+    pub session: String,
+    /// Tells the connects of one id apart; a later one is higher.
+    pub generation: u64,
+    /// Whether its connection has ended and it still counts: nothing reaches it now.
+    pub lingering: bool,
+    /// Whether the person has not touched the device for a while.
+    pub idle: bool,
+    /// Whether it counts for nothing but itself, as one that only takes messages.
+    pub passive: bool,
+}
+
+/// The shared store is out of reach: nobody can say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the shared store is out of reach, so nobody can say where a user is: ask again in a second"
+)]
+pub struct OutOfReach;
+
 /// A note longer than the limit; the old one stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the note has {bytes} bytes; at most {NOTE_BYTES} are allowed: shorten it")]
@@ -128,7 +157,8 @@ impl Presence {
             .with_state(Arc::clone(&self.shared))
     }
 
-    /// What everybody may see of a user now.
+    /// What everybody may see of a user now. With a shared store a node knows whom somebody there watches, and its own
+    /// sessions' users; others are unknown to it.
     pub fn state(&self, user: &str) -> Status {
         self.shared.driver.look(|now, node| {
             node.read_public(now, user, |seen| Status {
@@ -139,7 +169,7 @@ impl Presence {
         })
     }
 
-    /// A user's sessions, live and lingering. Not for other users' eyes: it tells of the invisible.
+    /// A user's sessions at this node, live and lingering; [`Self::where_is`] tells of all. Not for other users' eyes: it tells of the invisible.
     pub fn sessions(&self, user: &str) -> Vec<Session> {
         let held = self.shared.driver.look(|now, node| (now, node.sessions(user)));
         let (now, held) = held;
@@ -153,6 +183,35 @@ impl Presence {
                 ends_in: millis(it.deadline.since(now)),
             })
             .collect()
+    }
+
+    /// This run of this node, as [`Self::where_is`] names it; 0 for a node that works alone.
+    pub fn node(&self) -> NodeId {
+        self.shared.driver.look(|_, node| node.id().unwrap_or_default())
+    }
+
+    /// Where a user's sessions are, over all nodes: for those who deliver messages. A node may hold several, and an
+    /// empty list says that nobody holds any. Not for other users' eyes: it tells of the invisible.
+    ///
+    /// What it says may be over when it is read: hand a message to the nodes it names, and let each look into
+    /// [`Self::sessions`] whether the session is still there.
+    ///
+    /// # Errors
+    ///
+    /// If the shared store cannot be asked now.
+    pub async fn where_is(&self, user: &str) -> Result<Vec<Location>, OutOfReach> {
+        let places = self.shared.driver.locate(LOCATED_WITHIN, user).await.ok_or(OutOfReach)?;
+        Ok(places
+            .into_iter()
+            .map(|it| Location {
+                node: it.node,
+                session: it.session.into(),
+                generation: it.generation,
+                lingering: it.lingering,
+                idle: it.idle,
+                passive: it.passive,
+            })
+            .collect())
     }
 
     /// Chooses how a user appears, as the user could do it.

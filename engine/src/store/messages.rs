@@ -7,8 +7,8 @@ use greendot_protocol::{Epoch, Mode, ModeChoice, Revision, Span, Time, Version};
 use crate::core::LastSeen;
 use crate::core::directory::{Face, Roster, SessionView};
 
-/// A run of a node: a new one at each start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A run of a node: a new one at each start; 0 where a node works alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u64);
 
 /// Who speaks for a session: which connect, on which run of a node.
@@ -52,8 +52,21 @@ pub struct Register {
     pub mode: Option<ModeChoice>,
     /// Rooms that it is in, as far as the node knows.
     pub rooms: Vec<Arc<str>>,
+    /// Whether it is in no others: it has left what earlier connects of it joined.
+    pub no_others: bool,
     /// What the person may call the device; may be empty.
     pub device: Arc<str>,
+}
+
+/// The connect of a session that says something of its user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Speaker {
+    /// The session's id.
+    pub session: Arc<str>,
+    /// The node's number for the connect.
+    pub seat: u64,
+    /// How long ago it connected.
+    pub connected_ago: Span,
 }
 
 /// A session that has been silent for more than a beat, and so has a deadline of its own.
@@ -124,6 +137,9 @@ pub enum Request {
         mode: Mode,
         /// How long ago that was said, if it could not be told at once: what was said later counts.
         ago: Span,
+        /// Which connect says it now, so that a word of one that was taken over elsewhere has no effect (rule 4). None: the
+        /// application says it, or it could not be told at once.
+        by: Option<Speaker>,
     },
     /// The user's note.
     SetNote {
@@ -133,6 +149,9 @@ pub enum Request {
         note: Arc<str>,
         /// How long ago that was said, if it could not be told at once: what was said later counts.
         ago: Span,
+        /// Which connect says it now, so that a word of one that was taken over elsewhere has no effect (rule 4). None: the
+        /// application says it, or it could not be told at once.
+        by: Option<Speaker>,
     },
     /// The account is no longer good, or is good again.
     Revoke {
@@ -201,6 +220,11 @@ pub enum Request {
         /// The users.
         users: Vec<Arc<str>>,
     },
+    /// Which nodes hold a user's sessions.
+    Locate {
+        /// The user.
+        user: Arc<str>,
+    },
     /// Who is present, and what stands between them and the one who asks.
     List {
         /// Who asks.
@@ -208,21 +232,17 @@ pub enum Request {
         /// No more than so many.
         at_most: usize,
     },
-    /// A session goes into a room.
+    /// A session goes into a room. The node that holds it says so, of whichever of its connects.
     Join {
         /// The session.
         name: SessionName,
-        /// The node's number for the connect.
-        seat: u64,
         /// The room's id.
         room: Arc<str>,
     },
-    /// A session leaves a room.
+    /// A session leaves a room. The node that holds it says so, of whichever of its connects.
     Leave {
         /// The session.
         name: SessionName,
-        /// The node's number for the connect.
-        seat: u64,
         /// The room's id.
         room: Arc<str>,
     },
@@ -260,6 +280,27 @@ pub enum Request {
     },
     /// End what is due.
     Sweep,
+}
+
+impl Request {
+    /// Whether it tells the store what has happened, and needs no answer.
+    pub(crate) fn tells(&self) -> bool {
+        matches!(
+            self,
+            Self::Connect(_)
+                | Self::Linger { .. }
+                | Self::Revive(_)
+                | Self::SetIdle { .. }
+                | Self::End(_)
+                | Self::SetMode { .. }
+                | Self::SetNote { .. }
+                | Self::Revoke { .. }
+                | Self::SetLastSeen { .. }
+                | Self::SetBlock { .. }
+                | Self::Join { .. }
+                | Self::Leave { .. }
+        )
+    }
 }
 
 /// How a user stands.
@@ -342,6 +383,25 @@ pub struct Reply {
     pub rooms: Vec<Roster>,
     /// The users whose public face this request turned.
     pub turned: Vec<Report>,
+    /// Where the sessions are of the user that was to be located.
+    pub places: Vec<Place>,
+}
+
+/// Where a session is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The run of a node that holds it.
+    pub node: NodeId,
+    /// The session's id.
+    pub session: Box<str>,
+    /// Tells the connects of one id apart; a later one is higher.
+    pub generation: u64,
+    /// Whether its connection has ended and it still counts.
+    pub lingering: bool,
+    /// Whether it is idle.
+    pub idle: bool,
+    /// Whether it is passive.
+    pub passive: bool,
 }
 
 /// What a request about a session found.

@@ -16,8 +16,8 @@ pub mod redis;
 
 pub use memory::{Counts as MemoryCounts, Journal, MemoryStore};
 pub use messages::{
-    BarReport, Claim, Departed, HeldBy, NodeId, Notice, OutlookReport, Register, Reply, Report,
-    Request, ScreenReport, SessionName, Silent,
+    BarReport, Claim, Departed, HeldBy, NodeId, Notice, OutlookReport, Place, Register, Reply,
+    Report, Request, ScreenReport, SessionName, Silent, Speaker,
 };
 
 use greendot_protocol::Time;

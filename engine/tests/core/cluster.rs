@@ -6,7 +6,7 @@ use greendot_engine::core::{
     ConnId, Connect, Fineness, Mark, Node, Output, SelfReport, Settings, Start,
 };
 use greendot_engine::protocol::{ClientFrame, Epoch, Mode, Span, Time, WatchItem, binary};
-use greendot_engine::store::{MemoryStore, NodeId, Store};
+use greendot_engine::store::{MemoryStore, NodeId, Notice, Reply, Store};
 
 /// A connection: its node, and what the node calls it.
 pub(crate) type Line = (usize, ConnId);
@@ -24,17 +24,33 @@ pub(crate) struct Cluster {
     /// Lines that are listened to, with their names.
     heard: BTreeMap<Line, String>,
     ready: BTreeSet<Line>,
+    /// Lines whose clients read nothing.
+    stalled: BTreeSet<Line>,
+    /// Notices to this node wait: it has not read them yet.
+    held: Option<usize>,
+    waiting: Vec<(usize, u64, Notice)>,
     pub(crate) transcript: Vec<Told>,
     /// What the application lets a viewer see of a user.
     pub(crate) audience: Box<Audience>,
     /// How long the application takes to say so, in ms.
     pub(crate) thinks: u64,
     thoughts: VecDeque<(Time, usize, u64, Vec<Option<Fineness>>)>,
+    /// How long the store's words are on their way, in ms.
+    pub(crate) lag: u64,
+    words: VecDeque<(Time, usize, Word)>,
+    /// The store does not answer, and hears nothing.
+    pub(crate) outage: bool,
     /// Questions that the application was asked.
     pub(crate) questions: usize,
     asks: u64,
     names: BTreeMap<u64, String>,
     marks: BTreeMap<String, Mark>,
+}
+
+/// What the store says to a node.
+enum Word {
+    Reply(u64, Reply),
+    Notice(u64, Notice),
 }
 
 /// The store's clock has an origin of its own.
@@ -44,6 +60,15 @@ const NODES: u64 = 50_000_000;
 
 impl Cluster {
     pub(crate) fn new(settings: Settings, nodes: usize, shared: bool) -> Self {
+        Self::begin(settings, nodes, shared, Start::Fresh)
+    }
+
+    /// Everything that was known before has been lost.
+    pub(crate) fn after_loss(settings: Settings, nodes: usize, shared: bool) -> Self {
+        Self::begin(settings, nodes, shared, Start::AfterLoss)
+    }
+
+    fn begin(settings: Settings, nodes: usize, shared: bool, start: Start) -> Self {
         let now = Time::from_millis(NODES);
         let store_now = Time::from_millis(STORE);
         let node = |index: usize| {
@@ -51,19 +76,28 @@ impl Cluster {
             if shared {
                 Node::with_store(settings, now, NodeId(seed), false, seed)
             } else {
-                Node::new(settings, now, Epoch(1), 0, seed, Start::Fresh)
+                Node::new(settings, now, Epoch(1), 0, seed, start)
             }
         };
         Self {
             nodes: (0..nodes).map(|it| node(it).expect("settings that work")).collect(),
-            store: shared.then(|| MemoryStore::new(settings, false, store_now, Epoch(1), 9, false)),
+            store: shared.then(|| {
+                let lost = start == Start::AfterLoss;
+                MemoryStore::new(settings, false, store_now, Epoch(1), 9, lost)
+            }),
             now,
             heard: BTreeMap::new(),
             ready: BTreeSet::new(),
+            stalled: BTreeSet::new(),
+            held: None,
+            waiting: Vec::new(),
             transcript: Vec::new(),
             audience: Box::new(|_, _| Some(Fineness::Live)),
             thinks: 0,
             thoughts: VecDeque::new(),
+            lag: 0,
+            words: VecDeque::new(),
+            outage: false,
             questions: 0,
             asks: 0,
             names: BTreeMap::new(),
@@ -111,10 +145,26 @@ impl Cluster {
         self.say(line, &ClientFrame::Watch { request, users });
     }
 
+    /// The client on this line reads nothing, or reads again.
+    pub(crate) fn stall(&mut self, line: Line, on: bool) {
+        if on {
+            self.stalled.insert(line);
+        } else if self.stalled.remove(&line) {
+            self.ready.insert(line);
+            self.settle();
+        }
+    }
+
     pub(crate) fn hang_up(&mut self, line: Line) {
         self.heard.remove(&line);
         self.nodes[line.0].handle_drop(self.now, line.1);
         self.settle();
+    }
+
+    /// What the store knows of the user's choice.
+    pub(crate) fn mode(&self, user: &str) -> Option<Mode> {
+        let directory = self.store.as_ref()?.directory();
+        Some(directory.mode(directory.find(user)?).0)
     }
 
     pub(crate) fn set_mode(&mut self, node: usize, user: &str, mode: Mode) {
@@ -166,16 +216,33 @@ impl Cluster {
         self.settle();
     }
 
+    /// From now on this node reads no notices, but whatever else reaches it.
+    pub(crate) fn hold_notices(&mut self, node: usize) {
+        self.held = Some(node);
+    }
+
+    /// It reads those that wait.
+    pub(crate) fn release_notices(&mut self) {
+        self.held = None;
+        for (to, number, notice) in std::mem::take(&mut self.waiting) {
+            self.nodes[to].handle_notice(self.now, number, &notice);
+        }
+        self.settle();
+    }
+
     /// Lets so many ms pass.
     pub(crate) fn pass(&mut self, millis: u64) {
         let end = self.now + Span::from_millis(millis);
         loop {
             let thought = self.thoughts.front().map_or(Time::MAX, |it| it.0);
-            let due = self.nodes.iter().map(Node::deadline).min().unwrap_or(Time::MAX).min(thought);
+            let word = self.words.front().map_or(Time::MAX, |it| it.0);
+            let due = self.nodes.iter().map(Node::deadline).min().unwrap_or(Time::MAX);
+            let due = due.min(thought).min(word);
             if due > end {
                 break;
             }
             self.now = self.now.max(due);
+            self.hear_store();
             self.think();
             for node in 0..self.nodes.len() {
                 if self.nodes[node].deadline() <= self.now {
@@ -196,6 +263,25 @@ impl Cluster {
         }
     }
 
+    fn hear_store(&mut self) {
+        while let Some((at, ..)) = self.words.front()
+            && *at <= self.now
+            && let Some((_, node, word)) = self.words.pop_front()
+        {
+            match word {
+                Word::Reply(number, reply) => {
+                    self.nodes[node].handle_reply(self.now, number, &reply);
+                }
+                Word::Notice(number, notice) if self.held == Some(node) => {
+                    self.waiting.push((node, number, notice));
+                }
+                Word::Notice(number, notice) => {
+                    self.nodes[node].handle_notice(self.now, number, &notice);
+                }
+            }
+        }
+    }
+
     fn store_now(&self) -> Time {
         Time::from_millis(STORE + self.millis())
     }
@@ -210,7 +296,8 @@ impl Cluster {
                     self.perform(node, output);
                 }
             }
-            let ready: Vec<Line> = std::mem::take(&mut self.ready).into_iter().collect();
+            let ready: Vec<Line> =
+                self.ready.extract_if(.., |it| !self.stalled.contains(it)).collect();
             for line in ready {
                 self.hear(line);
             }
@@ -224,22 +311,24 @@ impl Cluster {
         match output {
             Output::Ready(conn) => _ = self.ready.insert((node, conn)),
             Output::ReadFirst(conn) => self.nodes[node].handle_read(self.now, conn),
-            Output::Close { conn, .. } => {
+            Output::Close { conn, code, .. } => {
                 self.hear((node, conn));
+                if let Some(name) = self.heard.get(&(node, conn)) {
+                    self.transcript.push((self.millis(), name.clone(), format!("{code:?}").into()));
+                }
                 self.nodes[node].handle_drop(self.now, conn);
             }
             Output::Store { number, request } => {
                 let now = self.store_now();
-                let Some(store) = self.store.as_mut() else { return };
+                let Some(store) = self.store.as_mut().filter(|_| !self.outage) else { return };
                 let reply = store.handle(now, NodeId(node as u64 + 1), &request);
-                let mut notices = Vec::new();
-                while let Some(notice) = store.poll_notice() {
-                    notices.push(notice);
+                let at = self.now + Span::from_millis(self.lag);
+                while let Some((to, number, notice)) = store.poll_notice() {
+                    let to = to.0 as usize - 1;
+                    self.words.push_back((at, to, Word::Notice(number, notice)));
                 }
-                for (to, number, notice) in notices {
-                    self.nodes[to.0 as usize - 1].handle_notice(self.now, number, &notice);
-                }
-                self.nodes[node].handle_reply(self.now, number, &reply);
+                self.words.push_back((at, node, Word::Reply(number, reply)));
+                self.hear_store();
             }
             Output::Answer { ask, full, mark, users } => {
                 let Some(name) = self.names.remove(&ask) else { return };

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use greendot_engine::core::{LastSeen, Settings};
-use greendot_engine::protocol::{Epoch, Mode, Span, Time};
+use greendot_engine::protocol::{ClientFrame, Epoch, Mode, Span, Time};
 use greendot_engine::store::{MemoryStore, NodeId, Reply, Request, Store};
 use proptest::prelude::{Just, Strategy, any};
 use proptest::{collection, prop_assert_eq, proptest, sample};
+
+use crate::cluster::Cluster;
 
 const START: u64 = 1_000_000;
 
@@ -37,8 +39,8 @@ impl Word {
     fn requests(&self) -> [Request; 4] {
         let ago = Span::from_millis(self.late);
         [
-            Request::SetMode { user: ana(), mode: self.mode, ago },
-            Request::SetNote { user: ana(), note: self.note(), ago },
+            Request::SetMode { user: ana(), mode: self.mode, ago, by: None },
+            Request::SetNote { user: ana(), note: self.note(), ago, by: None },
             Request::SetLastSeen { user: ana(), wish: self.wish, ago },
             Request::SetBlock { user: ana(), viewer: bo(), blocked: self.blocked, ago: Some(ago) },
         ]
@@ -106,4 +108,26 @@ fn a_block_of_before_the_epoch_yields_to_whatever_was_said_in_it() {
     told.handle(now, NodeId(2), &block(false, Some(Span::ZERO)));
     told.handle(now, NodeId(1), &block(true, None));
     assert!(!is_blocked(&read(&mut told, START)));
+}
+
+#[test]
+fn a_choice_that_waited_on_a_connection_that_was_taken_over_has_no_effect() {
+    let mut cluster = Cluster::new(Settings::default(), 2, true);
+    cluster.pass(5_000);
+    let old = cluster.connect(0, "ana", "tab", false);
+    // The node stands still: what its client says, and what the store tells it, waits.
+    cluster.hold_notices(0);
+    cluster.pass(3_000);
+    let new = cluster.connect(1, "ana", "tab", false);
+    cluster.say(new, &ClientFrame::Mode(Mode::Dnd));
+    cluster.pass(1_000);
+    // It goes on, and reads from the client first.
+    cluster.say(old, &ClientFrame::Mode(Mode::Away));
+    cluster.say(old, &ClientFrame::Note("of then"));
+    cluster.release_notices();
+    cluster.pass(2_000);
+    assert_eq!(cluster.mode("ana"), Some(Mode::Dnd));
+    // What the person chooses where it is counts as before.
+    cluster.say(new, &ClientFrame::Mode(Mode::Busy));
+    assert_eq!(cluster.mode("ana"), Some(Mode::Busy));
 }

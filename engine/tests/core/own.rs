@@ -1,7 +1,7 @@
 //! A user's own sessions: seen by each other, and ended by one another.
 
-use greendot_engine::core::{Connect, Ending, SelfReport};
-use greendot_engine::protocol::{ClientFrame, CloseCode, Mode, ServerFrame, State};
+use greendot_engine::core::{Connect, Ending, SelfReport, Settings, Start};
+use greendot_engine::protocol::{Beat, ClientFrame, CloseCode, Mode, ServerFrame, Span, State};
 
 use crate::cluster::Cluster;
 use crate::rig::{Heard, Rig, settings};
@@ -48,6 +48,23 @@ fn sessions_are_told_whole_and_whenever_they_change() {
     rig.until(8.0);
     assert_eq!(rig.hear(phone), []);
     assert_eq!(rig.node.counts().owners, 0);
+}
+
+#[test]
+fn one_whose_lease_has_run_out_is_told_to_linger_while_its_extra_wait_runs() {
+    let settings = Settings { expiry_grace: Span::from_secs(10), ..settings() };
+    let mut rig = Rig::with(settings, Start::Fresh);
+    let phone = connect(&mut rig, "p", "");
+    let laptop = connect(&mut rig, "l", "");
+    rig.frame(phone, &ClientFrame::Own(true));
+    rig.hear(phone);
+    rig.until(20.0);
+    rig.frame(phone, &ClientFrame::Beat(Beat::default()));
+    rig.hear(phone);
+    rig.until(35.0);
+    assert_eq!(rig.closed, [(laptop, Ending::Code(CloseCode::Ended))]);
+    let told = vec![row("l", "", false, true, false), row("p", "", false, false, true)];
+    assert_eq!(rig.hear(phone), [Heard::Sessions(told)]);
 }
 
 #[test]

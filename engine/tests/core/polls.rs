@@ -160,6 +160,12 @@ fn a_polls_rooms_are_asked_for_and_pass_the_gate() {
     let question = rig.questions.iter().position(|it| it.1.iter().any(|it| &*it.0 == "ana"));
     rig.questions.swap(0, question.expect("it asks"));
     rig.allow(|_, user| Some(if user == "bo" { Fineness::Live } else { Fineness::Nothing }));
+    // However soon that was said: she is answered when one is who is in a room alone.
+    assert!(rig.rooms.is_empty());
+    let at = rig.now.as_millis() as f64 / 1_000.0;
+    rig.until(at + 0.249);
+    assert!(rig.rooms.is_empty());
+    rig.until(at + 0.25);
     assert_eq!(told(&mut rig), [online(&["ana", "bo"]), None, online(&[])]);
     assert_eq!((rig.node.counts().looks, rig.node.counts().joins), (0, 0));
     // The right ends: she is put out between two polls.

@@ -5,6 +5,11 @@ mod checks;
 #[path = "../server/common.rs"]
 #[allow(dead_code, reason = "the same rig as that of the server alone, which uses more of it")]
 mod common;
+mod conformance;
 mod faults;
+mod isolation;
+mod nodes;
+mod people;
 mod rig;
 mod together;
+mod wire;

@@ -1,10 +1,15 @@
 //! What servers behind one Redis make of people together.
 
-use greendot_engine::protocol::{ClientFrame, CloseCode, Mode, State};
-use greendot_engine::server::RedisStore;
+use std::time::Duration;
 
-use crate::common::{Heard, Row, Server};
-use crate::rig::{Cluster, Redis, share};
+use greendot_engine::protocol::{ClientFrame, CloseCode, Mode, State};
+use greendot_engine::server::{Contacts, RedisStore};
+
+use crate::common::{Heard, Row, Server, builder};
+use crate::rig::{cluster, redis, share, share_with};
+
+/// A revocation reaches every server within this.
+const REVOKED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Two servers over one store.
 async fn two(url: &str) -> (Server, Server) {
@@ -18,14 +23,14 @@ macro_rules! over_both {
         mod single {
             $(#[tokio::test]
             async fn $name() {
-                let redis = super::Redis::start(&[]);
+                let redis = super::redis(&[]);
                 super::$name(&redis.url()).await;
             })*
         }
         mod cluster {
             $(#[tokio::test]
             async fn $name() {
-                let cluster = super::Cluster::start().await;
+                let cluster = super::cluster();
                 super::$name(&cluster.servers[1].url()).await;
             })*
         }
@@ -39,6 +44,9 @@ over_both!(
     a_revoked_user_is_turned_away_everywhere,
     who_blocks_looks_like_who_has_left,
     many_users_are_watched_at_once,
+    a_user_is_found_at_every_server,
+    who_is_in_a_room_is_told_at_every_server,
+    what_the_application_takes_back_is_taken_back_at_every_server,
 );
 
 async fn users_of_one_server_are_seen_at_the_other(url: &str) {
@@ -89,7 +97,8 @@ async fn a_revoked_user_is_turned_away_everywhere(url: &str) {
     let (one, other) = two(url).await;
     let mut ana = other.connect("ana", "1").await;
     one.presence.revoke("ana");
-    ana.hear_close(CloseCode::Revoked).await;
+    let closed = tokio::time::timeout(REVOKED_WITHIN, ana.hear_close(CloseCode::Revoked)).await;
+    assert!(closed.is_ok(), "not within {REVOKED_WITHIN:?}");
     let mut again = other.open().await;
     again.hello("ana", "1").await;
     again.hear_close(CloseCode::Revoked).await;
@@ -135,4 +144,65 @@ async fn many_users_are_watched_at_once(url: &str) {
         assert!(rows.iter().all(|it| it.state == State::Offline), "{rows:?}");
         gone += rows.len();
     }
+}
+
+async fn a_user_is_found_at_every_server(url: &str) {
+    let (one, other) = two(url).await;
+    assert_ne!(one.presence.node(), other.presence.node());
+    assert_eq!(one.presence.where_is("ana").await, Ok(vec![]));
+    let _tab = one.connect("ana", "tab").await;
+    let phone = other.connect("ana", "phone").await;
+    for server in [&one, &other] {
+        let mut places = server.presence.where_is("ana").await.expect("the store answers");
+        places.sort_by(|one, other| one.session.cmp(&other.session));
+        let found: Vec<_> = places.iter().map(|it| (it.node, it.session.as_str())).collect();
+        let (here, there) = (one.presence.node(), other.presence.node());
+        assert_eq!(found, [(there, "phone"), (here, "tab")]);
+    }
+    // A message goes to the node that is named, which knows the session.
+    assert_eq!(other.presence.sessions("ana")[0].id, "phone");
+    drop(phone);
+    loop {
+        let places = one.presence.where_is("ana").await.expect("the store answers");
+        if places.len() == 1 {
+            assert_eq!(places[0].session, "tab");
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn who_is_in_a_room_is_told_at_every_server(url: &str) {
+    let (one, other) = two(url).await;
+    let room = |names: &[&str]| Heard::Room(1, names.iter().map(ToString::to_string).collect());
+    let join = ClientFrame::Join { number: 1, room: "page" };
+    let mut ana = one.connect("ana", "1").await;
+    ana.send(&join).await;
+    assert_eq!(ana.hear().await, room(&["ana"]));
+    let mut bo = other.connect("bo", "1").await;
+    bo.send(&join).await;
+    let Heard::Room(1, mut both) = bo.hear().await else { panic!("no room") };
+    both.sort();
+    assert_eq!(both, ["ana", "bo"]);
+    let told = |state| Heard::RoomEvents(1, vec![("bo".into(), state)]);
+    assert_eq!(ana.hear().await, told(State::Online));
+    bo.send(&ClientFrame::Idle).await;
+    assert_eq!(ana.hear().await, told(State::Away));
+    bo.send(&ClientFrame::Bye).await;
+    assert_eq!(ana.hear().await, told(State::Offline));
+}
+
+async fn what_the_application_takes_back_is_taken_back_at_every_server(url: &str) {
+    let store = RedisStore::new(url);
+    let contacts = Contacts::default();
+    contacts.add("ana", "bo");
+    let one = share(store.clone()).await;
+    let other = share_with(store, builder().audience(contacts.clone())).await;
+    let _ana = one.connect("ana", "1").await;
+    let mut bo = other.connect("bo", "1").await;
+    assert_eq!(bo.watch(&["ana"]).await, [Row::of(1, State::Online)]);
+    contacts.remove("ana", "bo");
+    // Said at one server, and true at the other.
+    one.presence.audience_changed(Some("ana"), None);
+    assert_eq!(bo.hear_event().await, Row::of(1, State::Offline).seen());
 }

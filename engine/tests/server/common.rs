@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use greendot_engine::core::{Settings, Start};
 use greendot_engine::protocol::{
-    Beat, ClientFrame, CloseCode, Entry, ErrorCode, Hello, Mode, SUBPROTOCOL_BINARY, ServerFrame,
-    Span, State, WatchItem, binary,
+    Beat, ClientFrame, CloseCode, Entry, ErrorCode, Hello, Member, Mode, SUBPROTOCOL_BINARY,
+    ServerFrame, Span, State, WatchItem, binary,
 };
 use greendot_engine::server::{Builder, DevAuth, Presence, no_delay};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -92,6 +92,8 @@ pub(crate) enum Heard {
     Token(Span),
     /// Who is in a room, and the number of the room.
     Room(u32, Vec<String>),
+    /// Who of a room came, changed or went, and the number of the room.
+    RoomEvents(u32, Vec<(String, State)>),
     CloseFrame(CloseCode, Span),
     /// The close code and its reason.
     Closed(u16, String),
@@ -261,6 +263,10 @@ fn owned(bytes: &[u8]) -> Heard {
         ServerFrame::Token { lasts } => Heard::Token(lasts),
         ServerFrame::Room { number, members } => {
             Heard::Room(number, members.iter().map(|it| it.user.to_owned()).collect())
+        }
+        ServerFrame::RoomEvents { number, members } => {
+            let member = |it: &Member<'_>| (it.user.to_owned(), it.state);
+            Heard::RoomEvents(number, members.iter().map(member).collect())
         }
         ServerFrame::Close { code, retry_after } => Heard::CloseFrame(code, retry_after),
         other => panic!("{other:?} is not expected here"),

@@ -23,6 +23,7 @@ struct Ready {
     child: Child,
     addr: SocketAddr,
     control: Option<SocketAddr>,
+    metrics: Option<SocketAddr>,
     log: Arc<Mutex<String>>,
 }
 
@@ -51,14 +52,18 @@ impl Ready {
             }
         });
         let mut said = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let wants = 2 + usize::from(args.contains(&"--control"));
         let mut addresses = Vec::new();
-        for _ in 0..wants {
+        for wanted in ["", "", "--metrics", "--control"] {
+            if !wanted.is_empty() && !args.contains(&wanted) {
+                addresses.push(None);
+                continue;
+            }
             let line = said.next().expect("it says where it listens").expect("text");
             let address = line.split_once("//").map_or("", |it| it.1).split('/').next();
-            addresses.push(address.expect("an address").parse().expect("an address"));
+            addresses.push(Some(address.expect("an address").parse().expect("an address")));
         }
-        Self { child, addr: addresses[0], control: addresses.get(2).copied(), log }
+        let addr = addresses[0].expect("it listens");
+        Self { child, addr, metrics: addresses[2], control: addresses[3], log }
     }
 
     async fn connect(&self, token: &str, session: &str) -> Client {
@@ -76,6 +81,14 @@ impl Ready {
         let answer = exchange(at, method, path, &headers, &body.to_string()).await;
         let (head, body) = answer.split_once("\r\n\r\n").expect("an answer");
         (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// A metric's value.
+    async fn metric(&self, name: &str) -> f64 {
+        let at = self.metrics.expect("they were asked for");
+        let answer = exchange(at, "GET", "/metrics", "", "").await;
+        let line = answer.lines().find_map(|it| it.strip_prefix(name)).expect("it is told");
+        line.trim().parse().expect("a number")
     }
 
     fn log(&self) -> String {
@@ -206,6 +219,7 @@ async fn a_sick_application_shows_nothing_is_told_of_and_heals() {
         let secret = scratch(&format!("sick{sickness}.secret"), SECRET).display().to_string();
         let mut args = vec!["--dev", "--audience-url", &url, "--audience-secret", &secret];
         args.extend(["--audience-timeout", "0.2", "--control", "127.0.0.1:0"]);
+        args.extend(["--metrics", "127.0.0.1:0"]);
         let ready = Ready::start(&args);
         let _bo = ready.connect("bo", "1").await;
         let mut ana = ready.connect("ana", "1").await;
@@ -216,12 +230,19 @@ async fn a_sick_application_shows_nothing_is_told_of_and_heals() {
         let (_, counts) = ready.control("/audience", "", &Value::Null).await;
         let counts: Value = serde_json::from_str(&counts).expect("JSON");
         assert!(counts["failures"].as_u64() >= Some(1), "{counts}");
+        // The join has its failures as the look has, and neither is given up.
+        while ready.metric("greendot_join_failures_total").await == 0.0 {
+            ana.beat(2).await;
+        }
+        assert!(ready.metric("greendot_look_failures_total").await >= 1.0);
+        assert_eq!(ready.metric("greendot_joins_waiting").await, 1.0);
         app.is(WELL);
         let mut heard = [ana.hear().await, ana.hear().await];
         heard.sort_by_key(|it| format!("{it:?}"));
         let room = Heard::Room(1, vec!["ana".into()]);
         assert_eq!(heard, [Heard::Events(vec![Row::of(1, State::Online)]), room]);
         until(|| ready.log().contains("answers again")).await;
+        assert_eq!(ready.metric("greendot_joins_waiting").await, 0.0);
     }
 }
 

@@ -1,4 +1,6 @@
 import { type SyntheticEvent, useId, useState } from "react";
+import type { Mode } from "greendot";
+import { useMyMode } from "greendot/react";
 import { Devices } from "./devices.tsx";
 import { type Privacy, WISH_WORDS, type Wish } from "./privacy.ts";
 import { listed, nice } from "./words.ts";
@@ -6,6 +8,7 @@ import { listed, nice } from "./words.ts";
 /** Who sees the own user, and how exactly. */
 export function PrivacyMenu({ contacts, privacy }: { contacts: readonly string[]; privacy: Privacy }) {
   const { lastSeen, hiddenFrom, known, failure, hide, setLastSeen, refresh } = privacy;
+  const [mode] = useMyMode();
   const select = useId();
   const hint = useId();
   const [open, setOpen] = useState(false);
@@ -17,7 +20,7 @@ export function PrivacyMenu({ contacts, privacy }: { contacts: readonly string[]
     <details className="privacy" onToggle={toggled}>
       <summary>
         Privacy
-        <span className="about">{summaryOf(privacy)}</span>
+        <span className="about">{summaryOf(privacy, mode)}</span>
       </summary>
       <div className="choices">
         <label htmlFor={select}>When you were last here is shown</label>
@@ -57,8 +60,9 @@ export function PrivacyMenu({ contacts, privacy }: { contacts: readonly string[]
 }
 
 /** What is chosen, to be read without opening the menu. */
-function summaryOf({ hiddenFrom, lastSeen, known }: Privacy): string {
+function summaryOf({ hiddenFrom, lastSeen, known }: Privacy, mode: Mode): string {
   if (!known) return "";
+  if (mode === "invisible") return "Nobody sees you";
   const names = hiddenFrom.map(nice);
   const some = names.length > 2 ? `${names.length} people` : listed(names);
   if (names.length > 0) return `Hidden from ${some}`;

@@ -7,6 +7,9 @@ use super::fields::Fields;
 use super::json::Json;
 use super::{FileError, Kind};
 
+/// Fewer watchers than this a small world has, too.
+const SMALL: usize = 16;
+
 /// The periods of a run and the switches of its world.
 #[derive(Clone, Debug)]
 pub struct FileSettings {
@@ -39,6 +42,12 @@ impl FileSettings {
             thin: false,
             answers: true,
         }
+    }
+
+    /// How often a crowd is told, in ms, where a handful of watchers are one.
+    pub(crate) fn crowd_every(&self) -> Option<u64> {
+        let small = self.engine.crowd_limit < SMALL;
+        small.then(|| self.engine.crowd_every.as_millis())
     }
 
     pub(super) fn parse(json: &Json, kind: Kind) -> Result<Self, FileError> {

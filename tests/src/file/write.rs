@@ -88,6 +88,15 @@ fn settings(settings: &FileSettings, kind: Kind) -> Vec<String> {
     if engine.room_limit != usual.room_limit {
         words.push(format!("\"room_limit\": {}", engine.room_limit));
     }
+    if engine.crowd_limit != usual.crowd_limit {
+        words.push(format!("\"crowd_limit\": {}", engine.crowd_limit));
+    }
+    if engine.crowd_every != usual.crowd_every {
+        words.push(format!("\"crowd_every\": {}", secs(engine.crowd_every.as_millis())));
+    }
+    if engine.reciprocal {
+        words.push("\"reciprocal\": true".into());
+    }
     if settings.latency != plain.latency {
         words.push(format!("\"latency\": {}", secs(settings.latency)));
     }
@@ -161,6 +170,7 @@ pub(crate) fn head(verb: &Verb) -> (&'static str, &str) {
         Verb::Connect { conn, .. } => ("connect", conn),
         Verb::Beat { conn } => ("beat", conn),
         Verb::Idle { conn, idle } => (either(*idle, "idle", "active"), conn),
+        Verb::Own { conn, on } => (either(*on, "own", "disown"), conn),
         Verb::Note { user, .. } => ("note", user),
         Verb::Mode { user, .. } => ("mode", user),
         Verb::Bye { conn } => ("bye", conn),

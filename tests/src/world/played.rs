@@ -32,16 +32,17 @@ pub(super) fn is_used() -> bool {
     URL.get().is_some()
 }
 
-/// An empty store in Redis, if one is to be used.
+/// A store in Redis that is empty at `now`, if one is to be used.
 ///
 /// # Panics
 ///
 /// If Redis cannot be reached.
-pub(super) fn open(settings: &FileSettings) -> Option<PlayedRedis> {
+pub(super) fn open(settings: &FileSettings, now: Time) -> Option<PlayedRedis> {
     static RUNS: AtomicU64 = AtomicU64::new(0);
     let run = RUNS.fetch_add(1, Ordering::Relaxed);
     let prefix = format!("played.{}.{run}", std::process::id());
-    let store = PlayedRedis::open(URL.get()?, &prefix, PARTITIONS, settings.engine, settings.thin);
+    let (url, engine, thin) = (URL.get()?, settings.engine, settings.thin);
+    let store = PlayedRedis::open(url, &prefix, PARTITIONS, engine, thin, now);
     Some(store.unwrap_or_else(|error| panic!("{error}")))
 }
 
@@ -103,7 +104,20 @@ fn told(
     })));
     all.extend(sorted(reply.rooms.iter().map(|it| roster(it, limit))));
     all.extend(of_all(&reply.turned).into_iter().map(|it| format!("turned {it}")));
-    let notices = notices.iter().filter(|it| it.2 != Notice::Nothing && heeds(it.0));
+    // A room whose members are in several partitions may be told of by each; the last word counts.
+    let is_last = |place: usize, node: NodeId, it: &Notice| match it {
+        Notice::Room { roster, .. } => !notices[place + 1..].iter().any(|later| {
+            later.0 == node
+                && matches!(&later.2, Notice::Room { roster: it, .. } if it.room == roster.room)
+        }),
+        _ => true,
+    };
+    let notices = notices
+        .iter()
+        .enumerate()
+        .filter(|(place, it)| is_last(*place, it.0, &it.2))
+        .map(|it| it.1)
+        .filter(|it| it.2 != Notice::Nothing && heeds(it.0));
     all.extend(sorted(notices.map(|it| format!("{:?} {}", it.0, notice(&it.2, limit)))));
     all
 }

@@ -56,6 +56,7 @@ impl World<'_> {
                 let frame = if *idle { ClientFrame::Idle } else { ClientFrame::Active };
                 self.script_says(conn, &frame);
             }
+            Verb::Own { conn, on } => self.script_says(conn, &ClientFrame::Own(*on)),
             Verb::Bye { conn } => {
                 self.script_says(conn, &ClientFrame::Bye);
                 self.script_leaves(conn);

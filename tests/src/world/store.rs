@@ -6,7 +6,7 @@ use std::sync::Arc;
 use greendot_engine::core::directory::SessionId;
 use greendot_engine::store::redis::PlayedRedis;
 use greendot_engine::store::{Journal, MemoryStore, NodeId, Notice, Reply, Request};
-use greendot_protocol::{Epoch, Time};
+use greendot_protocol::{Epoch, Span, Time};
 
 use super::node::Waiting;
 use super::{ARRIVAL, Task, World, played};
@@ -51,13 +51,14 @@ impl World<'_> {
 
     pub(super) fn open_store(&mut self) {
         let twin = self.new_twin(false);
-        let played = played::open(&self.scenario.settings);
+        let played = played::open(&self.scenario.settings, self.store_now());
         self.store = Some(SimStore { twin, played, down: false, before: BTreeMap::new() });
     }
 
     /// R loses what it held.
     pub(super) fn wipe_store(&mut self) {
         let twin = self.new_twin(true);
+        let now = self.store_now();
         if let Some(store) = self.store.as_mut() {
             for (at, user) in store.twin.journal().map_or(&[][..], |it| &it.writes) {
                 let kept = store.before.entry(user.to_string()).or_default();
@@ -69,7 +70,7 @@ impl World<'_> {
             }
             store.twin = twin;
             if let Some(played) = store.played.as_mut() {
-                played.wipe().unwrap_or_else(|error| panic!("{error}"));
+                played.wipe(now).unwrap_or_else(|error| panic!("{error}"));
             }
         }
     }
@@ -102,7 +103,14 @@ impl World<'_> {
             said.0.held = by_twin.0.held;
         }
         let (reply, notices) = said;
-        if !matches!(request, Request::Beat { .. } | Request::Sweep) {
+        let is_plain = match request {
+            Request::Beat { away, silent, heard } => {
+                *away == Span::ZERO && silent.is_empty() && heard.is_empty()
+            }
+            Request::Sweep => true,
+            _ => false,
+        };
+        if !is_plain {
             self.note(|| format!("R ← {id:?} {request:?}"));
         }
         // Notices of a change go before the answer to the request that caused it.

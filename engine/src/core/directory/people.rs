@@ -115,9 +115,10 @@ impl People {
     }
 
     /// Reads the rows of these users; what it returns means nothing.
-    pub(super) fn look_ahead(&self, users: impl Iterator<Item = UserId>) -> usize {
-        // A row may lie in two cache lines: both of its ends are read.
-        users.map(|it| usize::from(self.row(it).flags) + self.row(it).name.as_bytes().len()).sum()
+    pub(super) fn look_ahead(&self, users: &[UserId]) -> usize {
+        let rows = users.iter().map(|&it| self.row(it));
+        // Of both ends, too.
+        rows.map(|it| usize::from(it.flags) + it.name.as_bytes().len()).sum()
     }
 
     pub(super) fn name(&self, id: UserId) -> &Name {
@@ -160,7 +161,13 @@ impl People {
     }
 
     pub(super) fn mode(&self, id: UserId) -> (Mode, Revision) {
-        (self.row(id).mode(), self.rare(id).map_or(Revision(0), |it| it.revision))
+        let row = self.row(id);
+        (row.mode(), if row.is(RARE) { self.revision(id) } else { Revision(0) })
+    }
+
+    #[cold]
+    fn revision(&self, id: UserId) -> Revision {
+        self.rare(id).map_or(Revision(0), |it| it.revision)
     }
 
     pub(super) fn set_mode(&mut self, id: UserId, mode: Mode) {
@@ -196,6 +203,21 @@ impl People {
         (first != NONE).then_some(SessionId(first))
     }
 
+    /// Where this is the user's first session, another takes its place; false where it is not.
+    pub(super) fn replace_first(
+        &mut self,
+        id: UserId,
+        gone: SessionId,
+        session: Option<SessionId>,
+    ) -> bool {
+        let row = self.row_mut(id);
+        if row.first != gone.0 {
+            return false;
+        }
+        row.first = session.map_or(NONE, |it| it.0);
+        true
+    }
+
     pub(super) fn set_first(&mut self, id: UserId, session: Option<SessionId>) {
         self.row_mut(id).first = session.map_or(NONE, |it| it.0);
     }
@@ -213,25 +235,31 @@ impl People {
 
     /// Takes what others see and what the user's own sessions see.
     pub(super) fn turn(&mut self, id: UserId, public: State, own: State) -> Change {
-        let differs = self.rare(id).is_some_and(|it| it.own.is_some());
-        let row = self.row_mut(id);
+        let row = &mut self.rows[id.0 as usize];
         let before = row.public();
         let mut face = before;
         let changed = face.turn(public);
         (row.state, row.version) = (face.state, face.version);
         self.present += usize::from(face.is_present());
         self.present -= usize::from(before.is_present());
-        let row = self.row_mut(id);
         if public != State::Offline {
             row.flags |= HEARD;
         }
-        if public == own && !differs {
+        if public == own && !row.is(RARE) {
             return Change { public: changed, own: changed };
         }
+        Change { public: changed, own: self.turn_own(id, before, own, changed) }
+    }
+
+    /// Takes what the user's own sessions see, where that may not be what others see; `before` is what they saw.
+    #[cold]
+    fn turn_own(&mut self, id: UserId, before: Face, own: State, changed: bool) -> bool {
+        let public = self.row(id).public().state;
         let rare = self.rare_mut(id);
-        let own_face = rare.own.get_or_insert(before);
-        let own_changed = own_face.turn(own);
-        Change { public: changed, own: own_changed }
+        match &mut rare.own {
+            None if public == own => changed,
+            face => face.get_or_insert(before).turn(own),
+        }
     }
 
     /// Takes the user's note; the same again is no change.

@@ -126,7 +126,7 @@ impl Directory {
 
     /// The user's session of this name.
     pub fn session(&self, user: UserId, name: &str) -> Option<SessionId> {
-        self.sessions_of(user).find(|(_, it)| it.name() == name).map(|(id, _)| id)
+        self.sessions_of(user).find(|(_, it)| *it.name() == *name).map(|(id, _)| id)
     }
 
     /// The session in this slot, if there is one.
@@ -134,10 +134,18 @@ impl Directory {
         self.sessions.get(SessionId(slot)).map(|_| SessionId(slot))
     }
 
-    /// Reads the rows of these sessions and their users, which are about to be needed.
-    pub(crate) fn look_ahead(&self, slots: impl Iterator<Item = u32>) {
-        let users = slots.filter_map(|it| self.sessions.get(SessionId(it))).map(Session::user);
-        std::hint::black_box(self.people.look_ahead(users));
+    /// Reads the rows of these sessions and then those of their users, which are about to be needed; the latter are named in
+    /// `into`. The rows lie anywhere in memory: read with little done in between, and none waiting for another, many of them
+    /// come in side by side.
+    pub(crate) fn look_ahead(&self, slots: impl Iterator<Item = u32>, into: &mut Vec<UserId>) {
+        into.clear();
+        into.extend(slots.filter_map(|it| self.sessions.look_ahead(SessionId(it))));
+        std::hint::black_box(self.people.look_ahead(into));
+    }
+
+    /// Reads the row of this session, which is about to be needed.
+    pub(crate) fn look_ahead_at(&self, slot: u32) {
+        std::hint::black_box(self.sessions.look_ahead(SessionId(slot)));
     }
 
     /// The session's user, while it is there.
@@ -147,7 +155,7 @@ impl Directory {
 
     /// The session's name, while it is there.
     pub fn session_name(&self, session: SessionId) -> Option<&str> {
-        self.sessions.get(session).map(Session::name)
+        self.sessions.get(session).map(|it| it.name().as_str())
     }
 
     /// The ids of the user's sessions, in the order of [`Self::views`].
@@ -290,9 +298,10 @@ impl Directory {
         self.settle(user)
     }
 
-    /// The session ends; `heard` is when its last frame arrived.
-    pub fn end(&mut self, session: SessionId, heard: Time) -> Change {
-        self.take_out(session, heard).map_or(Change::default(), |user| self.settle(user))
+    /// The session ends; `heard` is when its last frame arrived. Whose it was, if it was there.
+    pub fn end(&mut self, session: SessionId, heard: Time) -> Option<(UserId, Change)> {
+        let user = self.take_out(session, heard)?;
+        Some((user, self.settle(user)))
     }
 
     /// A session of the user, of which nothing was known here, was heard at `at`; true if last seen moves by it, which
@@ -311,7 +320,8 @@ impl Directory {
     }
 
     fn take_out(&mut self, session: SessionId, heard: Time) -> Option<UserId> {
-        let Removed { user, next, passive, extra } = self.sessions.remove(session)?;
+        let extra = self.sessions.take_extra(session);
+        let Removed { user, next, passive } = self.sessions.remove(session)?;
         self.sessions_changed(user);
         self.unlink(user, session, next);
         if !passive {
@@ -319,7 +329,8 @@ impl Directory {
             if self.people.mode(user).0 != Mode::Invisible {
                 self.people.hear(user, heard);
             }
-            for room in extra.rooms.iter().filter(|_| !on(Fault::RoomKept)) {
+            let rooms = extra.iter().flat_map(|it| &it.rooms);
+            for room in rooms.filter(|_| !on(Fault::RoomKept)) {
                 self.rooms.exit(room, self.occupant(user));
             }
         }
@@ -500,8 +511,7 @@ impl Directory {
     }
 
     fn unlink(&mut self, user: UserId, gone: SessionId, after: Option<SessionId>) {
-        if self.people.first(user) == Some(gone) {
-            self.people.set_first(user, after);
+        if self.people.replace_first(user, gone, after) {
             return;
         }
         let before = self.sessions_of(user).find(|(_, it)| it.next() == Some(gone)).map(|it| it.0);

@@ -1,7 +1,7 @@
 //! This node's sessions: what keeps each alive, and when to look at it next.
 //!
 //! A connect is given a handle: its session's slot in the directory, and a stamp that counts the slot's connects. A sign of
-//! life is then one bounds check, one look at the stamp and one store into the lease; the wheel is not touched (it re-arms
+//! life is then one bounds check, one look at the stamp and one store of the time; the wheel is not touched (it re-arms
 //! lazily). What is said about an earlier connect finds another stamp. The leases know no user and no state.
 
 #[cfg(test)]
@@ -16,7 +16,8 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use self::lease::{
-    ARMED, CONNECTED, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, Plan, READING, SILENT,
+    CONNECTED, Key, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, Plan, Pulse, READING, Row,
+    SILENT,
 };
 pub(crate) use self::waiting::Waiting;
 use super::moment::Moment;
@@ -92,6 +93,13 @@ pub(crate) struct Standing {
     pub(crate) lingers_until: Option<Time>,
 }
 
+impl Standing {
+    /// When the session ends.
+    pub(crate) fn ends_at(&self) -> Time {
+        self.lingers_until.unwrap_or(self.deadline)
+    }
+}
+
 /// What a sign of life met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touch {
@@ -113,9 +121,11 @@ pub(crate) enum Touch {
 pub(crate) struct Leases {
     /// By the slots of the directory's sessions.
     ///
-    /// In one piece, unlike other tables: a heartbeat waits for nothing but its row, and how many wait side by side is decided
-    /// by how few instructions lie in between.
-    rows: Vec<Lease>,
+    /// These two in one piece each, unlike other tables: a heartbeat waits for nothing but its key, and how many wait side by
+    /// side is decided by how few instructions lie in between.
+    keys: Vec<Key>,
+    /// By the same.
+    pulses: Vec<Pulse>,
     /// By the same.
     plans: Table<Plan>,
     wheel: Wheel<u32>,
@@ -127,8 +137,8 @@ pub(crate) struct Leases {
     periods: Periods,
     /// By slot: an `idle_after` that is not the setting.
     idle_after: HashMap<u32, Span, FixedState>,
-    /// By slot: since when the driver has been asked to read what waits on the connection.
-    reading: HashMap<u32, Time, FixedState>,
+    /// By slot: since when the driver has been asked to read what waits on the connection, and whether it has.
+    reading: HashMap<u32, (Time, bool), FixedState>,
     live: usize,
     connected: usize,
 }
@@ -149,7 +159,8 @@ impl ConnId {
 impl Leases {
     pub(crate) fn new(now: Time, periods: Periods) -> Self {
         Self {
-            rows: Vec::new(),
+            keys: Vec::new(),
+            pulses: Vec::new(),
             plans: Table::default(),
             wheel: Wheel::new(),
             newest: 0,
@@ -174,49 +185,58 @@ impl Leases {
 
     /// The open connections, by slot.
     pub(crate) fn conns(&self) -> impl Iterator<Item = ConnId> {
-        let rows = self.rows.iter().enumerate().filter(|(_, row)| row.is(CONNECTED));
-        rows.map(|(slot, row)| ConnId(Id { slot: slot as u32, stamp: row.stamp }))
+        self.those(CONNECTED)
     }
 
     /// The latest connects of all sessions, open or not.
     pub(crate) fn live(&self) -> impl Iterator<Item = ConnId> {
-        let rows = self.rows.iter().enumerate().filter(|(_, row)| row.is(LIVE));
-        rows.map(|(slot, row)| ConnId(Id { slot: slot as u32, stamp: row.stamp }))
+        self.those(LIVE)
+    }
+
+    fn those(&self, flag: u32) -> impl Iterator<Item = ConnId> {
+        let rows = self.keys.iter().zip(self.plans.iter()).zip(0..);
+        rows.filter(move |((_, plan), _)| plan.is(flag))
+            .map(|((key, _), slot)| ConnId(Id { slot, stamp: key.stamp() }))
     }
 
     /// The latest connect of the session in this slot.
     pub(crate) fn at(&self, slot: u32) -> Option<ConnId> {
-        let row = self.rows.get(slot as usize).filter(|it| it.is(LIVE))?;
-        Some(ConnId(Id { slot, stamp: row.stamp }))
+        self.plans.get(slot as usize).filter(|it| it.is(LIVE))?;
+        Some(ConnId(Id { slot, stamp: self.keys[slot as usize].stamp() }))
     }
 
     /// How the session of this connect stands.
     pub(crate) fn get(&self, conn: ConnId) -> Option<Standing> {
-        let row = self.row(conn)?;
-        let heard = row.heard();
+        let Lease { pulse, plan } = self.row(conn)?;
+        let heard = pulse.heard();
         Some(Standing {
             heard,
             deadline: heard + self.periods.ttl,
-            connected: row.is(CONNECTED),
-            idle: row.idle(),
-            lingers_until: row.lingers_until(&self.plans[conn.slot() as usize]),
+            connected: plan.is(CONNECTED),
+            idle: plan.idle(),
+            lingers_until: plan.lingers_until(),
         })
+    }
+
+    /// When the session of this connect was heard last.
+    pub(crate) fn heard(&self, conn: ConnId) -> Option<Time> {
+        self.row(conn).map(|it| it.pulse.heard())
     }
 
     /// Whether the session of this connect is idle, and who said so.
     pub(crate) fn idle(&self, conn: ConnId) -> Option<Idle> {
-        self.row(conn).map(Lease::idle)
+        self.plan(conn).map(Plan::idle)
     }
 
     /// Whether this connection is open and speaks for its session.
     pub(crate) fn is_connected(&self, conn: ConnId) -> bool {
-        self.row(conn).is_some_and(|it| it.is(CONNECTED))
+        self.plan(conn).is_some_and(|it| it.is(CONNECTED))
     }
 
     /// After how long without input the session counts as idle; zero: never.
     pub(crate) fn idle_after(&self, conn: ConnId) -> Span {
-        match self.row(conn) {
-            Some(row) if row.is(OWN_IDLE_AFTER) => {
+        match self.plan(conn) {
+            Some(plan) if plan.is(OWN_IDLE_AFTER) => {
                 self.idle_after.get(&conn.slot()).copied().unwrap_or(self.periods.idle_after)
             }
             _ => self.periods.idle_after,
@@ -231,20 +251,19 @@ impl Leases {
         device: Device,
         waiting: Waiting,
     ) -> ConnId {
-        while slot as usize >= self.rows.len() {
+        while slot as usize >= self.keys.len() {
             self.add_row();
         }
         self.vacate(slot);
-        let row = &mut self.rows[slot as usize];
-        *row = Lease::begin(now, row.stamp.wrapping_add(1));
-        self.newest = self.newest.max(row.stamp);
-        row.set_idle(device.idle);
-        row.flags |= waiting.bits();
-        let conn = ConnId(Id { slot, stamp: row.stamp });
+        let mut row = self.row_at(slot);
+        let own = if device.idle_after.is_some() { OWN_IDLE_AFTER } else { 0 };
+        row.begin(now, device.idle.flag() | waiting.bits() | own);
+        let stamp = row.key.stamp();
+        self.newest = self.newest.max(stamp);
+        let conn = ConnId(Id { slot, stamp });
         self.live += 1;
         self.connected += 1;
         if let Some(span) = device.idle_after {
-            self.rows[slot as usize].set(OWN_IDLE_AFTER, true);
             self.idle_after.insert(slot, span);
         }
         if let Some(input) = device.input {
@@ -255,11 +274,14 @@ impl Leases {
     }
 
     fn add_row(&mut self) {
-        if self.rows.len() == self.rows.capacity() {
+        if self.keys.len() == self.keys.capacity() {
             // By an eighth: by doubling, half of it would be empty.
-            self.rows.reserve_exact((self.rows.len() / 8).max(64));
+            let more = (self.keys.len() / 8).max(64);
+            self.keys.reserve_exact(more);
+            self.pulses.reserve_exact(more);
         }
-        self.rows.push(Lease::vacant(self.newest));
+        self.keys.push(Key::vacant(self.newest));
+        self.pulses.push(Pulse::at(Time::ZERO));
         self.plans.push(Plan::VACANT);
     }
 
@@ -271,7 +293,8 @@ impl Leases {
         self.vacate(conn.slot());
         if self.live == 0 {
             // When everybody has gone the room goes back.
-            self.rows = Vec::new();
+            self.keys = Vec::new();
+            self.pulses = Vec::new();
             self.plans.clear();
         }
     }
@@ -282,34 +305,41 @@ impl Leases {
     }
 
     fn vacate(&mut self, slot: u32) {
-        let row = &mut self.rows[slot as usize];
-        if !row.is(LIVE) {
+        let mut row = self.row_at(slot);
+        let flags = row.plan.flags();
+        if flags & LIVE == 0 {
             return;
         }
+        row.vacate();
         self.live -= 1;
-        self.connected -= usize::from(row.is(CONNECTED));
-        if row.is(OWN_IDLE_AFTER) {
+        self.connected -= usize::from(flags & CONNECTED != 0);
+        if flags & OWN_IDLE_AFTER != 0 {
             self.idle_after.remove(&slot);
         }
-        if row.is(READING) {
+        if flags & READING != 0 {
             self.reading.remove(&slot);
         }
-        *row = Lease::vacant(row.stamp);
-        self.plans[slot as usize] = Plan::VACANT;
     }
 
-    /// The connection has ended, or speaks for its session no more; the session is still there.
-    pub(crate) fn disconnect(&mut self, conn: ConnId) {
-        let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else { return };
-        row.set(CONNECTED, false);
-        self.plans[conn.slot() as usize].viewer = NOBODY;
+    /// The connection has ended, or speaks for its session no more; the session is still there. What waited for the
+    /// connection, and the slot of its viewer among the watches, if it was open until now.
+    pub(crate) fn disconnect(&mut self, conn: ConnId) -> Option<(Waiting, Option<u32>)> {
+        let mut row = self.open(conn)?;
+        let waiting = Waiting::of(row.plan);
+        let viewer = std::mem::replace(&mut row.plan.viewer, NOBODY);
+        let was_read = row.plan.is(READING);
+        row.set(CONNECTED | READING, false);
         self.connected -= 1;
+        if was_read {
+            self.reading.remove(&conn.slot());
+        }
+        Some((waiting, (viewer != NOBODY).then_some(viewer)))
     }
 
     /// A pong has arrived on an open connection: it says nothing to one that lingers.
     pub(crate) fn pong(&mut self, now: Time, conn: ConnId) -> Touch {
-        match self.row(conn) {
-            Some(row) if !row.is(LINGERS) => self.note(now, conn, 0),
+        match self.plan(conn) {
+            Some(plan) if !plan.is(LINGERS) => self.note(now, conn, 0),
             _ => Touch::Nobody,
         }
     }
@@ -323,29 +353,27 @@ impl Leases {
     /// What nearly every sign of life comes to: false if there is more to it, and nothing was done.
     #[inline]
     pub(crate) fn renew(&mut self, now: Time, conn: ConnId) -> bool {
-        let Some(row) = self.rows.get_mut(conn.0.slot as usize) else { return false };
-        let flags = row.flags & (LIVE | CONNECTED | SILENT | LINGERS | MUTE);
-        if row.stamp != conn.0.stamp || flags != LIVE | CONNECTED {
+        let slot = conn.0.slot as usize;
+        if self.keys.get(slot).is_none_or(|it| !it.is_plain(conn.0.stamp)) {
             return false;
         }
-        row.hear(now);
+        let Some(pulse) = self.pulses.get_mut(slot) else { return false };
+        *pulse = Pulse::at(now);
         true
     }
 
     /// A sign of life, after which some flags no longer hold.
     #[cold]
     fn note(&mut self, now: Time, conn: ConnId, over: u32) -> Touch {
-        let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else {
-            return Touch::Nobody;
-        };
+        let Some(mut row) = self.open(conn) else { return Touch::Nobody };
         row.set(over, false);
-        let silence = row.is(SILENT).then(|| now.since(row.heard()));
-        row.hear(now);
-        if !row.is(SILENT) && !row.is(LINGERS) {
+        let silence = row.plan.is(SILENT).then(|| now.since(row.pulse.heard()));
+        *row.pulse = Pulse::at(now);
+        if !row.plan.is(SILENT) && !row.plan.is(LINGERS) {
             return Touch::Alive;
         }
         row.set(SILENT, false);
-        let lingers = row.is(LINGERS);
+        let lingers = row.plan.is(LINGERS);
         if silence.is_some() {
             // Its next silence may be due before anything that it was armed for.
             self.arm(conn);
@@ -356,7 +384,7 @@ impl Leases {
     /// The person touched the device at `at`.
     pub(crate) fn input(&mut self, conn: ConnId, at: Time) {
         let after = self.idle_after(conn);
-        if after == Span::ZERO || self.row(conn).is_none_or(|it| it.is(LINGERS)) {
+        if after == Span::ZERO || self.plan(conn).is_none_or(|it| it.is(LINGERS)) {
             return;
         }
         let idle_at = at + after;
@@ -371,7 +399,7 @@ impl Leases {
     }
 
     pub(crate) fn set_idle(&mut self, conn: ConnId, idle: Idle) {
-        if let Some(row) = self.row_mut(conn) {
+        if let Some(mut row) = self.row_mut(conn) {
             row.set_idle(idle);
         }
         self.arm(conn);
@@ -379,43 +407,52 @@ impl Leases {
 
     /// The session lingers until then, unless it lingers already.
     pub(crate) fn linger(&mut self, conn: ConnId, until: Time) {
-        let Some(row) = self.row_mut(conn) else { return };
-        if !row.is(LINGERS) {
+        let Some(mut row) = self.row_mut(conn) else { return };
+        if !row.plan.is(LINGERS) {
             row.set(LINGERS, true);
-            self.plans[conn.slot() as usize].until = Moment::at(until);
+            row.plan.until = Moment::at(until);
         }
         self.arm(conn);
     }
 
     /// A lingering session lives on; true if it lingered. Its last input has to be told anew.
     pub(crate) fn revive(&mut self, conn: ConnId) -> bool {
-        let Some(row) = self.row_mut(conn).filter(|it| it.is(LINGERS)) else { return false };
+        let Some(mut row) = self.row_mut(conn).filter(|it| it.plan.is(LINGERS)) else {
+            return false;
+        };
         row.set(LINGERS, false);
-        self.plans[conn.slot() as usize].until = Moment::NEVER;
+        row.plan.until = Moment::NEVER;
         self.arm(conn);
         true
     }
 
-    /// Since when the driver has been asked to read what waits on the connection.
-    pub(crate) fn reading_since(&self, conn: ConnId) -> Option<Time> {
-        self.row(conn).filter(|it| it.is(READING))?;
+    /// Since when the driver has been asked to read what waits on the connection, and whether it has.
+    pub(crate) fn reading(&self, conn: ConnId) -> Option<(Time, bool)> {
+        self.plan(conn).filter(|it| it.is(READING))?;
         self.reading.get(&conn.slot()).copied()
     }
 
     /// Marks that the driver is asked to read what waits on the connection.
     pub(crate) fn begin_reading(&mut self, now: Time, conn: ConnId) {
-        if let Some(row) = self.row_mut(conn) {
+        if let Some(mut row) = self.row_mut(conn) {
             row.set(READING, true);
-            self.reading.insert(conn.slot(), now);
+            self.reading.insert(conn.slot(), (now, false));
         }
     }
 
     /// The driver has read; true if it had been asked to.
-    pub(crate) fn end_reading(&mut self, conn: ConnId) -> bool {
-        let Some(row) = self.row_mut(conn).filter(|it| it.is(READING)) else { return false };
-        row.set(READING, false);
+    pub(crate) fn has_read(&mut self, conn: ConnId) -> bool {
+        let asked = self.reading(conn).and_then(|_| self.reading.get_mut(&conn.slot()));
+        asked.map(|it| it.1 = true).is_some()
+    }
+
+    /// Nothing needs to be read first any more.
+    pub(crate) fn end_reading(&mut self, conn: ConnId) {
+        if !self.plan(conn).is_some_and(|it| it.is(READING)) {
+            return;
+        }
+        self.row_at(conn.slot()).set(READING, false);
         self.reading.remove(&conn.slot());
-        true
     }
 
     /// From now on silence of this length is reported, once until the session is heard again.
@@ -427,8 +464,8 @@ impl Leases {
     /// later will be reported.
     pub(crate) fn report_anew(&mut self, now: Time, conn: ConnId) {
         let after = self.periods.silent_after;
-        if let Some(row) = self.row_mut(conn) {
-            let silence = now.since(row.heard());
+        if let Some(mut row) = self.row_mut(conn) {
+            let silence = now.since(row.pulse.heard());
             row.set(SILENT, after.is_some_and(|it| silence > it));
         }
         self.arm(conn);
@@ -436,28 +473,25 @@ impl Leases {
 
     /// Whether the person has not touched the device for long enough, and nobody has noticed yet.
     pub(crate) fn has_idled(&self, now: Time, conn: ConnId) -> bool {
-        let plan = || &self.plans[conn.slot() as usize];
-        self.row(conn).is_some_and(|it| it.has_idled(now, plan(), &self.periods))
+        self.row(conn).is_some_and(|it| it.has_idled(now, &self.periods))
     }
 
     /// Makes sure that the lease comes up in time. Called whenever something may be due sooner than before.
     pub(crate) fn arm(&mut self, conn: ConnId) {
         let reached = self.wheel.reached();
-        let Some(row) = self.row(conn) else { return };
-        let plan = &self.plans[conn.slot() as usize];
+        let Some(lease) = self.row(conn) else { return };
         // Rounded up: a session ends at the first sweep at or after its deadline.
-        let due = row.next(plan, &self.periods).since(self.origin).as_millis();
+        let due = lease.next(&self.periods).since(self.origin).as_millis();
         let tick = due.div_ceil(self.periods.sweep.as_millis());
-        if row.is(ARMED) {
+        if let Some(armed) = lease.plan.armed() {
             // Both lie within the wheel's reach, so their low bits tell which is sooner.
-            let ahead = plan.armed.wrapping_sub(reached as u16) as i16;
+            let ahead = armed.wrapping_sub(reached as u16) as i16;
             if tick.wrapping_sub(reached) as i64 >= i64::from(ahead) {
                 return;
             }
         }
-        let slot = conn.slot() as usize;
-        self.plans[slot].armed = self.wheel.arm(tick, conn.slot()) as u16;
-        self.rows[slot].set(ARMED, true);
+        let at = self.wheel.arm(tick, conn.slot());
+        self.plans[conn.slot() as usize].arm(at);
     }
 
     /// The tick whose time has come at `now`.
@@ -474,42 +508,75 @@ impl Leases {
     /// in between, many of them come in side by side.
     fn look_ahead(&self, most: usize) -> u32 {
         let slots = self.wheel.upcoming(most).iter().map(|&it| it as usize);
-        let rows = slots.filter_map(|it| Some((self.rows.get(it)?, self.plans.get(it)?)));
-        rows.fold(0, |it, (row, plan)| it ^ row.flags ^ plan.viewer)
+        let row = |slot: usize| {
+            let (key, pulse) = (self.keys.get(slot)?, self.pulses.get(slot)?);
+            Some(key.stamp() ^ pulse.low() ^ self.plans.get(slot)?.viewer)
+        };
+        slots.filter_map(row).fold(0, |it, row| it ^ row)
     }
 
-    /// Takes up to so many leases that are to be looked at, each with what is due for it if anything is; `None` was a look
-    /// for nothing. The caller acts on each and then calls [`Self::arm`]. None are taken only when none are left.
-    pub(crate) fn pop(&mut self, now: Time, most: usize, into: &mut Vec<(ConnId, Option<Due>)>) {
+    /// Looks at up to so many leases and takes those for which something is due. The caller acts on each and then calls
+    /// [`Self::arm`]. False if there was none left to look at.
+    pub(crate) fn pop(&mut self, now: Time, most: usize, into: &mut Vec<(ConnId, Due)>) -> bool {
         let tick = self.tick_at(now);
+        let periods = self.periods;
         std::hint::black_box(self.look_ahead(most));
-        while into.len() < most {
-            let Some((at, slot)) = self.wheel.pop(tick) else { return };
-            let Some(row) = self.rows.get_mut(slot as usize) else { continue };
-            let plan = &self.plans[slot as usize];
-            if !row.is(LIVE | ARMED) || plan.armed != at as u16 {
+        for looked in 0..most {
+            let Some((at, slot)) = self.wheel.pop(tick) else { return looked > 0 };
+            let Some(plan) = self.plans.get_mut(slot as usize).filter(|it| it.is_armed(at)) else {
                 continue;
-            }
-            row.set(ARMED, false);
-            let due = row.due(now, plan, &self.periods);
+            };
+            plan.disarm();
+            let lease = Lease { pulse: self.pulses[slot as usize], plan };
+            let due = lease.due(now, &periods);
+            let conn = ConnId(Id { slot, stamp: self.keys[slot as usize].stamp() });
             match due {
-                Some(Due::Ping) => row.pinged(now, &self.periods),
-                Some(Due::Silent) => row.set(SILENT, true),
-                _ => {}
+                None => {
+                    self.arm(conn);
+                    continue;
+                }
+                Some(Due::Ping) => self.row_at(slot).pinged(now, &periods),
+                Some(Due::Silent) => self.row_at(slot).set(SILENT, true),
+                Some(Due::Idle | Due::Expired | Due::Lingered) => {}
             }
-            into.push((ConnId(Id { slot, stamp: row.stamp }), due));
+            into.extend(due.map(|due| (conn, due)));
         }
+        true
     }
 
-    fn row(&self, conn: ConnId) -> Option<&Lease> {
-        let row = self.rows.get(conn.0.slot as usize)?;
-        ((row.stamp == conn.0.stamp || on(Fault::GenerationUnchecked)) && row.is(LIVE))
-            .then_some(row)
+    fn plan(&self, conn: ConnId) -> Option<&Plan> {
+        let slot = conn.0.slot as usize;
+        let right = self.keys.get(slot)?.stamp() == conn.0.stamp || on(Fault::GenerationUnchecked);
+        self.plans.get(slot).filter(|it| right && it.is(LIVE))
     }
 
-    fn row_mut(&mut self, conn: ConnId) -> Option<&mut Lease> {
-        let row = self.rows.get_mut(conn.0.slot as usize)?;
-        ((row.stamp == conn.0.stamp || on(Fault::GenerationUnchecked)) && row.is(LIVE))
-            .then_some(row)
+    fn row(&self, conn: ConnId) -> Option<Lease<'_>> {
+        let plan = self.plan(conn)?;
+        Some(Lease { pulse: self.pulses[conn.0.slot as usize], plan })
+    }
+
+    fn plan_mut(&mut self, conn: ConnId) -> Option<&mut Plan> {
+        let slot = conn.0.slot as usize;
+        let right = self.keys.get(slot)?.stamp() == conn.0.stamp || on(Fault::GenerationUnchecked);
+        self.plans.get_mut(slot).filter(|it| right && it.is(LIVE))
+    }
+
+    fn row_mut(&mut self, conn: ConnId) -> Option<Row<'_>> {
+        self.plan(conn)?;
+        Some(self.row_at(conn.slot()))
+    }
+
+    /// The row of an open connection.
+    fn open(&mut self, conn: ConnId) -> Option<Row<'_>> {
+        self.plan(conn)?.is(CONNECTED).then(|| self.row_at(conn.slot()))
+    }
+
+    fn row_at(&mut self, slot: u32) -> Row<'_> {
+        let slot = slot as usize;
+        Row {
+            key: &mut self.keys[slot],
+            pulse: &mut self.pulses[slot],
+            plan: &mut self.plans[slot],
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What waits for a connection beside snapshots and events: flags in its lease.
 
-use super::lease::{CONNECTED, NOBODY, WAITING};
+use super::lease::{CONNECTED, NOBODY, Plan, WAITING};
 use super::{ConnId, Leases};
 
 /// What can wait for a connection. Each is a flag: whatever happens, no queue grows.
@@ -29,13 +29,17 @@ impl Waiting {
     /// A fresh token was taken, and it is to be said how long it lasts.
     pub(crate) const TOKEN: Self = Self(WAITING << 8);
 
-    const ALL: u32 = !(WAITING - 1);
+    const ALL: u32 = (WAITING << 9) - WAITING;
 
     /// Nothing.
     pub(crate) const NONE: Self = Self(0);
 
     /// What is said first, with the driver told of it.
     pub(crate) const FIRST: Self = Self(Self::WELCOME.0 | Self::WELCOMED.0 | Self::TOLD.0);
+
+    pub(super) fn of(plan: &Plan) -> Self {
+        Self(plan.flags() & Self::ALL)
+    }
 
     pub(super) fn bits(self) -> u32 {
         self.0
@@ -49,56 +53,58 @@ impl Waiting {
 impl Leases {
     /// Marks that this waits for an open connection.
     pub(crate) fn wait(&mut self, conn: ConnId, what: Waiting) {
-        if let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) {
-            row.flags |= what.0;
+        if let Some(plan) = self.open_plan(conn) {
+            plan.wait(what.0);
         }
     }
 
     /// Marks that the answer to the beat of this number waits.
     pub(crate) fn answer(&mut self, conn: ConnId, number: u8) {
-        if let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) {
-            row.set_beat(number);
-            row.flags |= Waiting::BEAT.0;
+        if let Some(plan) = self.open_plan(conn) {
+            plan.set_beat(number);
+            plan.wait(Waiting::BEAT.0);
         }
     }
 
     /// Marks that the driver is told; true if it has not been.
     pub(crate) fn tell(&mut self, conn: ConnId) -> bool {
-        let Some(row) = self.row_mut(conn).filter(|it| it.is(CONNECTED)) else { return false };
-        let first = row.flags & Waiting::TOLD.0 == 0;
-        row.flags |= Waiting::TOLD.0;
+        let Some(plan) = self.open_plan(conn) else { return false };
+        let first = !plan.is(Waiting::TOLD.0);
+        plan.wait(Waiting::TOLD.0);
         first
     }
 
     /// What waits for an open connection.
     pub(crate) fn waiting(&self, conn: ConnId) -> Option<Waiting> {
-        let row = self.row(conn).filter(|it| it.is(CONNECTED))?;
-        Some(Waiting(row.flags & Waiting::ALL))
+        self.plan(conn).filter(|it| it.is(CONNECTED)).map(Waiting::of)
     }
 
     /// Takes what waits for an open connection, and the number of the last beat. Until the connection is welcomed all of it
     /// waits on, but for the word to the driver.
     pub(crate) fn take_waiting(&mut self, conn: ConnId) -> Option<(Waiting, u8)> {
-        let row = self.row_mut(conn).filter(|it| it.is(CONNECTED))?;
-        let waiting = Waiting(row.flags & Waiting::ALL);
+        let plan = self.open_plan(conn)?;
+        let waiting = Waiting::of(plan);
         let told = if waiting.has(Waiting::WELCOMED) {
             Waiting::ALL & !Waiting::WELCOMED.0
         } else {
             Waiting::TOLD.0
         };
-        row.flags &= !told;
-        Some((waiting, row.beat()))
+        plan.take(told);
+        Some((waiting, plan.beat()))
+    }
+
+    fn open_plan(&mut self, conn: ConnId) -> Option<&mut Plan> {
+        self.plan_mut(conn).filter(|it| it.is(CONNECTED))
     }
 
     /// The slot of the connection's viewer among the watches, if it watches.
     pub(crate) fn viewer(&self, conn: ConnId) -> Option<u32> {
-        self.row(conn)?;
-        Some(self.plans[conn.slot() as usize].viewer).filter(|&it| it != NOBODY)
+        self.plan(conn).map(|it| it.viewer).filter(|&it| it != NOBODY)
     }
 
     pub(crate) fn set_viewer(&mut self, conn: ConnId, viewer: u32) {
-        if self.row(conn).is_some() {
-            self.plans[conn.slot() as usize].viewer = viewer;
+        if let Some(plan) = self.plan_mut(conn) {
+            plan.viewer = viewer;
         }
     }
 }

@@ -32,8 +32,13 @@ impl Node {
 
     /// The user's own choice of how to appear; it works with no session too.
     pub fn set_mode(&mut self, now: Time, user: &str, mode: Mode) {
+        self.choose_mode(now, user, mode, None);
+    }
+
+    /// The same, said over this connection or by the application.
+    pub(super) fn choose_mode(&mut self, now: Time, user: &str, mode: Mode, by: Option<ConnId>) {
         if self.shared.is_some() {
-            self.share_mode(now, &user.into(), mode);
+            self.share_mode(now, &user.into(), mode, by);
             if self.directory.find(user).is_none() {
                 // No session of the user is here.
                 return;
@@ -53,11 +58,22 @@ impl Node {
     ///
     /// If it is too long; the old one stays.
     pub fn set_note(&mut self, now: Time, user: &str, note: &str) -> Result<(), NoteTooLong> {
+        self.write_note(now, user, note, None)
+    }
+
+    /// The same, said over this connection or by the application.
+    pub(super) fn write_note(
+        &mut self,
+        now: Time,
+        user: &str,
+        note: &str,
+        by: Option<ConnId>,
+    ) -> Result<(), NoteTooLong> {
         if note.len() > NOTE_BYTES {
             return Err(NoteTooLong);
         }
         if self.shared.is_some() {
-            self.share_note(now, &user.into(), note.into());
+            self.share_note(now, &user.into(), note.into(), by);
             return Ok(());
         }
         let (id, change) = self.directory.set_note(user, note);
@@ -77,7 +93,7 @@ impl Node {
         };
         let mut ended = Vec::new();
         for lease in self.leases_of(id) {
-            ended.extend(self.end_lease(now, lease, Ending::Code(CloseCode::Revoked)));
+            ended.extend(self.end_lease(now, lease, Ending::Code(CloseCode::Revoked), false));
         }
         self.totals.endings.revoked += ended.len() as u64;
         let change = self.directory.end_all(id, &ended);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::{Span, Time};
 
+use super::asking::Purpose;
 use super::shared::Then;
 use super::{Node, Output};
 use crate::core::audience::Settled;
@@ -99,14 +100,20 @@ impl Node {
     pub(super) fn ask_audience(&mut self, now: Time) {
         let Some(audience) = self.audience.as_mut() else { return };
         for (number, pairs) in audience.questions(now) {
-            self.outputs.push_back(Output::Audience { number, pairs });
+            self.say(Output::Audience { number, pairs });
         }
     }
 
     /// What the application lets the viewer see, as far as it is known now.
-    pub(super) fn allowed(&self, now: Time, viewer: &str, user: &str) -> Fineness {
+    pub(super) fn allowed(
+        &self,
+        now: Time,
+        purpose: Purpose,
+        viewer: &str,
+        user: &str,
+    ) -> Fineness {
         match &self.audience {
-            Some(audience) if viewer != user => audience.known(now, viewer, user),
+            Some(audience) if viewer != user => audience.known(now, purpose, viewer, user),
             _ => Fineness::Live,
         }
     }

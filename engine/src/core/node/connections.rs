@@ -7,6 +7,7 @@ use greendot_protocol::{CloseCode, Mode, ModeChoice, Revision, Span, Time};
 use super::{ConnId, Ending, Node, Output, Refusal};
 use crate::core::directory::{Joining, SessionId, UserId};
 use crate::core::leases::{Device, Idle, Waiting};
+use crate::core::seal::unseal;
 use crate::core::watches::ViewerId;
 
 /// Sessions that one user may have at a time; far above what a person opens, and a bound on what a
@@ -65,7 +66,8 @@ impl Node {
         {
             return Err(Refusal::new(CloseCode::Full));
         }
-        let mut mode = connect.report.mode;
+        let choice = own_choice(connect.user, connect.report.mode);
+        let mut mode = choice;
         if self.shared.is_some() {
             if self.directory.ids_of(user).next().is_none() {
                 // Since its last session left, nobody has told this node what the user chose.
@@ -108,7 +110,7 @@ impl Node {
         if self.shared.is_none() {
             self.ready.push_back(conn);
         } else {
-            self.seat_connects(now, conn, report.idle, report.mode);
+            self.seat_connects(now, conn, report.idle, choice);
         }
         self.totals.connects += 1;
         self.totals.reconnects += u64::from(before.is_some());
@@ -126,6 +128,8 @@ impl Node {
     /// The connection has ended. The session lingers (rule 3), unless the connection spoke for it
     /// no more.
     pub fn handle_drop(&mut self, now: Time, conn: ConnId) {
+        // While the lease is waited for, too.
+        self.directory.look_ahead_at(conn.slot());
         if self.release_conn(now, conn) {
             self.linger(now, conn);
         }
@@ -134,19 +138,17 @@ impl Node {
     /// The connection speaks for its session no more, and nothing waits for it any more. Returns
     /// whether it did until now.
     fn release_conn(&mut self, now: Time, conn: ConnId) -> bool {
-        let Some(waiting) = self.leases.waiting(conn) else { return false };
+        let Some((waiting, viewer)) = self.leases.disconnect(conn) else { return false };
         if waiting.has(Waiting::ERRORS) {
             self.errors.remove(&conn);
         }
         self.tokens.remove(conn);
         self.rights.forget(conn);
         self.disown(now, conn);
-        if let Some(viewer) = self.viewer_of(conn) {
+        if let Some(viewer) = viewer.and_then(|slot| self.watches.viewer_at(slot, conn)) {
             self.watches.close(viewer);
             self.unload(now);
         }
-        self.leases.end_reading(conn);
-        self.leases.disconnect(conn);
         true
     }
 
@@ -186,27 +188,28 @@ impl Node {
 
     /// Ends the session of a connect, and its connection if that is still open.
     pub(super) fn end(&mut self, now: Time, conn: ConnId, ending: Ending) {
-        let Some((session, heard)) = self.end_lease(now, conn, ending) else { return };
-        let Some(user) = self.directory.user_of(session) else { return };
+        let Some((session, heard)) = self.end_lease(now, conn, ending, false) else { return };
         let heard = if on(Fault::SeenWhenSwept) { now } else { heard };
-        let change = self.directory.end(session, heard);
-        self.publish(now, user, change);
+        if let Some((user, change)) = self.directory.end(session, heard) {
+            self.publish(now, user, change);
+        }
     }
 
     /// Ends a lease, and its connection if that is still open. Tells which session has to end with
-    /// it, and when it was last heard.
+    /// it, and when it was last heard. `swept`: it was due here, and the store has not said that it is over.
     pub(super) fn end_lease(
         &mut self,
         now: Time,
         conn: ConnId,
         ending: Ending,
+        swept: bool,
     ) -> Option<(SessionId, Time)> {
-        let heard = self.leases.get(conn)?.heard;
-        let session = self.session_of(conn)?;
+        let heard = self.leases.heard(conn)?;
+        let session = self.directory.session_at(conn.slot())?;
         if self.shared.is_some()
             && let Some(name) = self.session_name(conn)
         {
-            self.seat_ends(now, conn, name, heard, ending == Ending::Bye);
+            self.seat_ends(now, conn, name, heard, ending == Ending::Bye, swept);
             self.forget_seat(conn);
         }
         self.close(now, conn, ending);
@@ -216,8 +219,8 @@ impl Node {
 
     /// Closes a connection, unless that has been done; nothing it says has any effect from now on.
     pub(super) fn close(&mut self, now: Time, conn: ConnId, code: Ending) {
-        if self.release_conn(now, conn) {
-            self.outputs.push_back(Output::Close { conn, code, retry_after: Span::ZERO });
+        if self.leases.is_connected(conn) && self.release_conn(now, conn) {
+            self.say(Output::Close { conn, code, retry_after: Span::ZERO });
         }
     }
 
@@ -239,7 +242,7 @@ impl Node {
 
     /// The session of a connect, while no later one has it.
     pub(super) fn session_of(&self, conn: ConnId) -> Option<SessionId> {
-        self.leases.get(conn)?;
+        self.leases.idle(conn)?;
         self.directory.session_at(conn.slot())
     }
 
@@ -256,6 +259,16 @@ impl Node {
         if self.leases.tell(conn) {
             self.ready.push_back(conn);
         }
+    }
+}
+
+/// What a client says of its user's mode. What it repeats was told to it as this user's, or is of another account in the
+/// same page.
+fn own_choice(user: &str, choice: Option<ModeChoice>) -> Option<ModeChoice> {
+    let choice = choice?;
+    match unseal(user, choice.revision) {
+        Some(revision) => Some(ModeChoice { revision, ..choice }),
+        None => choice.fresh.then_some(ModeChoice { revision: Revision(0), ..choice }),
     }
 }
 

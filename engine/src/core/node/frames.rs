@@ -6,6 +6,7 @@ use greendot_protocol::limits::{NOTE_BYTES, USER_BYTES, WATCHES};
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Beat, ClientFrame, CloseCode, ErrorCode, Span, Time, WatchItem};
 
+use super::asking::Purpose;
 use super::rooms::known;
 use super::{ConnId, Ending, Node};
 use crate::core::gate::Fineness;
@@ -26,10 +27,27 @@ impl Node {
     /// A frame has arrived. From a connection that speaks for no session any more it has no effect
     /// (rule 4).
     pub fn handle_frame(&mut self, now: Time, conn: ConnId, frame: &ClientFrame<'_>) {
+        self.take_frame(now, now, conn, frame);
+    }
+
+    /// The same, of a frame that is read late by a driver that knows when it arrived: the lease and last seen go by that
+    /// (rules 1 and 9), as far as nothing later was heard.
+    pub fn handle_late_frame(
+        &mut self,
+        now: Time,
+        arrived: Time,
+        conn: ConnId,
+        frame: &ClientFrame<'_>,
+    ) {
+        let heard = self.leases.get(conn).map_or(now, |it| it.heard);
+        self.take_frame(now, arrived.max(heard).min(now), conn, frame);
+    }
+
+    fn take_frame(&mut self, now: Time, arrived: Time, conn: ConnId, frame: &ClientFrame<'_>) {
         // A farewell revives nothing that is over elsewhere.
         let leaves = matches!(frame, ClientFrame::Bye | ClientFrame::Closing);
         let late = !leaves && self.is_late(now, conn);
-        match self.leases.touch(now, conn) {
+        match self.leases.touch(arrived, conn) {
             Touch::Nobody => {
                 self.totals.late_frames += 1;
                 self.totals.late_beats += u64::from(matches!(frame, ClientFrame::Beat(_)));
@@ -54,11 +72,11 @@ impl Node {
             }
             ClientFrame::Mode(mode) => {
                 let Some(name) = self.name_of(conn) else { return };
-                self.set_mode(now, &name, *mode);
+                self.choose_mode(now, &name, *mode, Some(conn));
             }
             ClientFrame::Note(note) => {
                 let Some(name) = self.name_of(conn) else { return };
-                if self.set_note(now, &name, note).is_err() {
+                if self.write_note(now, &name, note, Some(conn)).is_err() {
                     let text = format!(
                         "the note has {} bytes; at most {NOTE_BYTES}: shorten it",
                         note.len()
@@ -92,14 +110,20 @@ impl Node {
     #[inline]
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
         if self.shared.is_some() || !self.leases.renew(now, conn) {
-            self.weigh_pong(now, conn);
+            self.take_pong(now, now, conn);
         }
     }
 
+    /// The same, of a pong that is read late by a driver that knows when it arrived.
+    pub fn handle_late_pong(&mut self, now: Time, arrived: Time, conn: ConnId) {
+        let heard = self.leases.get(conn).map_or(now, |it| it.heard);
+        self.take_pong(now, arrived.max(heard).min(now), conn);
+    }
+
     /// One that is more than a renewal.
-    fn weigh_pong(&mut self, now: Time, conn: ConnId) {
+    fn take_pong(&mut self, now: Time, arrived: Time, conn: ConnId) {
         let late = self.is_late(now, conn);
-        match self.leases.pong(now, conn) {
+        match self.leases.pong(arrived, conn) {
             Touch::Nobody => {}
             touch => self.renewed(now, conn, touch, late),
         }
@@ -107,7 +131,7 @@ impl Node {
 
     /// What waited on the connection has been read, as [`super::Output::ReadFirst`] asked.
     pub fn handle_read(&mut self, now: Time, conn: ConnId) {
-        if self.leases.end_reading(conn) {
+        if self.leases.has_read(conn) {
             self.expire(now, conn);
         }
     }
@@ -177,13 +201,13 @@ impl Node {
         }
         let Some((viewer, name)) = self.open_viewer(now, conn) else { return };
         if self.watches.requests_of(viewer) >= REQUESTS_WAITING
-            || self.watches.waiting(viewer) + users.len() > ENTRIES_WAITING
+            || self.watches.requested(viewer) + users.len() > ENTRIES_WAITING
         {
             self.hang_up(now, conn, CloseCode::TooFast);
             return;
         }
         self.watches.begin_request(viewer, request);
-        let mut fresh = Vec::new();
+        let (mut fresh, mut itself) = (Vec::new(), None);
         for item in users {
             if item.user.is_empty() || item.user.len() > USER_BYTES {
                 let text = format!(
@@ -213,9 +237,14 @@ impl Node {
             let record = || known(directory, alone, item.user);
             let begun = self.watches.watch(viewer, item.number, item.user, grant, record);
             let Some(begun) = begun else { continue };
-            fresh.extend(begun.load);
+            if *item.user == *name {
+                itself = begun.load.or(itself);
+            } else {
+                fresh.extend(begun.load);
+            }
             if let Some(audience) = self.audience.as_mut().filter(|_| *item.user != *name) {
-                let known = audience.attach(now, &name, &item.user.into(), begun.watch);
+                let known =
+                    audience.attach(now, Purpose::Name, &name, &item.user.into(), begun.watch);
                 if let Some(fineness) = known {
                     self.watches.grant(now, begun.watch, fineness);
                 }
@@ -224,7 +253,10 @@ impl Node {
         self.unload(now);
         self.ask_audience(now);
         if self.shared.is_some() && !fresh.is_empty() {
-            self.load(now, fresh);
+            self.load_watched(now, fresh);
+        }
+        if let Some(itself) = itself.filter(|_| self.shared.is_some()) {
+            self.load(now, vec![itself]);
         }
         self.wake(conn);
     }
@@ -269,7 +301,7 @@ impl Node {
         true
     }
 
-    /// Closes a connection for a reason that its session has no part in (a broken frame, a drain):
+    /// Closes a connection for a reason that its session has no part in (a broken frame, a token that has ended):
     /// the session lingers, as after a drop.
     pub fn hang_up(&mut self, now: Time, conn: ConnId, code: CloseCode) {
         if self.leases.is_connected(conn) {

@@ -9,6 +9,7 @@
 //! [`Node::handle_timeout`] no later than [`Node::deadline`]. `now` never runs back.
 
 mod app;
+mod asking;
 mod audience;
 mod connections;
 mod frames;
@@ -27,11 +28,13 @@ mod totals;
 mod transmit;
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use foldhash::quality::FixedState;
 use greendot_protocol::{Epoch, ErrorCode, Span, Time};
 
 pub use self::app::Refusal;
+use self::asking::Asking;
 pub use self::connections::{Connect, SelfReport};
 pub use self::inspect::{AudienceCounts, HeldSession, NodeCounts};
 pub use self::output::{Answer, Ending, Mark, Output, Transition};
@@ -42,7 +45,6 @@ pub use self::room_polls::{RoomAnswer, Who};
 use self::shared::Shared;
 use self::tokens::Tokens;
 pub use self::totals::{Endings, FLAP, Lag, NodeTotals};
-use super::audience::Audience;
 use super::directory::{Change, Directory, Face, UserId};
 pub use super::leases::ConnId;
 use super::leases::{Leases, Periods};
@@ -67,7 +69,7 @@ pub struct Node {
     leases: Leases,
     watches: Watches,
     /// What the application says of who may see whom; none: it is not asked.
-    audience: Option<Audience>,
+    audience: Option<Asking>,
     reads: Reads,
     rights: Rights,
     owners: Owners,
@@ -76,6 +78,9 @@ pub struct Node {
     errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
     totals: NodeTotals,
     outputs: VecDeque<Output>,
+    /// Transitions behind those: apart, because they can be very many at once, and are small. A name that is copied here would
+    /// wait for the rows that were written just before.
+    turns: VecDeque<Turn>,
     /// Connections for which something waits and whose driver is to be told: apart, because they can be very many at once,
     /// and are small.
     ready: VecDeque<ConnId>,
@@ -89,6 +94,14 @@ pub struct Node {
     warm_until: Option<Time>,
     /// What it takes to work with a shared store; none for a node that works alone.
     shared: Option<Shared>,
+}
+
+/// What others see of a user has changed to this, with this note.
+#[derive(Debug)]
+struct Turn {
+    user: UserId,
+    face: Face,
+    note: Option<Arc<str>>,
 }
 
 impl Node {
@@ -129,7 +142,7 @@ impl Node {
                 },
                 settings.room_limit,
             ),
-            audience: settings.audience.map(|rule| Audience::new(rule, seed)),
+            audience: settings.audience.map(|rule| Asking::new(rule, seed)),
             reads: Reads::default(),
             rights: Rights::default(),
             owners: Owners::default(),
@@ -137,6 +150,7 @@ impl Node {
             errors: HashMap::default(),
             totals: NodeTotals::default(),
             outputs: VecDeque::new(),
+            turns: VecDeque::new(),
             ready: VecDeque::new(),
             sweep_at: now + settings.sweep,
             still_until: Time::ZERO,
@@ -158,20 +172,37 @@ impl Node {
     }
 
     /// The next output, if any waits.
+    #[inline]
     pub fn poll_output(&mut self) -> Option<Output> {
-        match self.outputs.pop_front() {
-            None => self.ready.pop_front().map(Output::Ready),
-            output => output,
+        if !self.outputs.is_empty() {
+            return self.outputs.pop_front();
         }
+        match self.turns.pop_front() {
+            None => self.ready.pop_front().map(Output::Ready),
+            turn => turn.map(|it| Output::Transition(self.transition(it))),
+        }
+    }
+
+    /// The driver is told this, after all that has happened so far.
+    fn say(&mut self, output: Output) {
+        while let Some(turn) = self.turns.pop_front() {
+            let turn = Output::Transition(self.transition(turn));
+            self.outputs.push_back(turn);
+        }
+        self.outputs.push_back(output);
+    }
+
+    fn transition(&self, Turn { user, face: Face { state, version }, note }: Turn) -> Transition {
+        Transition { user: self.directory.name(user).clone(), state, version, note }
     }
 
     /// When [`Self::handle_timeout`] has something to do.
     pub fn deadline(&self) -> Time {
         let token = self.tokens.deadline();
         let store = self.shared.as_ref().map_or(Time::MAX, Shared::deadline);
-        let audience = self.audience.as_ref().map_or(Time::MAX, Audience::deadline);
+        let audience = self.audience.as_ref().map_or(Time::MAX, Asking::deadline);
         let crowds = self.watches.crowd_deadline().min(self.watches.room_deadline());
-        let rights = self.rights.deadline();
+        let rights = self.rights.deadline().min(self.reads.deadline());
         let flush = self.flush_at.unwrap_or(Time::MAX);
         self.sweep_at.min(flush).min(token).min(store).min(audience).min(crowds).min(rights)
     }
@@ -185,6 +216,7 @@ impl Node {
         self.turn_rounds(now);
         self.rooms_timeout(now);
         self.rights_timeout(now);
+        self.reads_timeout(now);
         if self.flush_at.is_some_and(|at| at <= now) {
             self.flush(now);
         }
@@ -206,10 +238,8 @@ impl Node {
         }
         if change.public {
             self.totals.changes += 1;
-            let face = self.directory.public(user);
-            let (user, note) = (self.directory.name(user).clone(), self.directory.note(user));
-            let Face { state, version } = face;
-            self.outputs.push_back(Output::Transition(Transition { user, state, version, note }));
+            let (face, note) = (self.directory.public(user), self.directory.note(user));
+            self.turns.push_back(Turn { user, face, note });
         }
     }
 
@@ -228,7 +258,7 @@ impl Node {
         if self.settings.tick.as_millis() == 0 {
             self.flush(now);
         } else if self.flush_at.is_none() {
-            self.flush_at = Some(now + self.settings.tick);
+            self.flush_at = Some(self.settings.tells_at(now));
         }
     }
 }

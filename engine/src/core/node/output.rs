@@ -6,7 +6,7 @@ use greendot_protocol::{CloseCode, Span, State, Time, Version};
 
 use super::{ConnId, RoomAnswer};
 use crate::core::{Glimpse, Name};
-use crate::store::Request;
+use crate::store::{Place, Request};
 
 /// What the driver is to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +61,13 @@ pub enum Output {
         users: Vec<Arc<str>>,
         /// Whether there may be more.
         more: bool,
+    },
+    /// The answer to [`super::Node::locate`].
+    Located {
+        /// The number that the ask was given.
+        ask: u64,
+        /// Where the user's sessions are; none if nobody can say now.
+        places: Option<Vec<Place>>,
     },
     /// May this user join this room? Answer with [`super::Node::handle_may_join`].
     MayJoin {

@@ -76,7 +76,7 @@ impl Node {
 
     /// Sessions have changed: those who want to know are told. With a shared store, it is the store
     /// that says so.
-    #[inline]
+    #[inline(always)]
     pub(super) fn tell_own_sessions(&mut self) {
         if self.directory.has_followed() {
             self.tell_followed();

@@ -9,18 +9,23 @@ use std::sync::Arc;
 
 use foldhash::quality::FixedState;
 use greendot_protocol::sabotage::{Fault, on};
-use greendot_protocol::{Epoch, Time};
+use greendot_protocol::{Epoch, Mode, Span, State, Time, Version};
 
+use super::asking::Purpose;
 use super::output::{Answer, Mark};
 use super::room_polls::RoomsLook;
 use super::shared::{Shared, Then};
 use super::{Node, Output};
-use crate::core::directory::{Outlook, Record};
+use crate::core::directory::{Face, Outlook, Record, SessionView};
 use crate::core::gate::{Fineness, Glimpse, Sight};
-use crate::store::{OutlookReport, Report, Request};
+use crate::store::{NodeId, OutlookReport, Place, Report, Request};
 
 /// Looks that may wait for the application at a time; one more is answered with what is known.
 const WAITING: usize = 4_096;
+
+/// The answer to a poll's rooms waits so long for the application, whoever is there: whether there is somebody about whom to ask is
+/// nothing that the time of an answer may tell. Who has not been spoken of by then is told in a later poll.
+const PATIENCE: Span = Span::from_millis(250);
 
 /// Users in one answer to [`Node::list`].
 const LISTED: usize = 1_000;
@@ -71,6 +76,8 @@ type Found = (Arc<str>, Record);
 #[derive(Debug, Default)]
 pub(super) struct Reads {
     waiting: BTreeMap<u64, Waiting>,
+    /// Looks at the members of a poll's rooms, and when they are answered.
+    patient: BTreeMap<(Time, u64), Look>,
     /// Polls' rooms to which the application is asked for the right.
     rooms: BTreeMap<u64, RoomsLook>,
     next: u64,
@@ -78,7 +85,11 @@ pub(super) struct Reads {
 
 impl Reads {
     pub(super) fn len(&self) -> usize {
-        self.waiting.len() + self.rooms.len()
+        self.waiting.len() + self.patient.len() + self.rooms.len()
+    }
+
+    pub(super) fn deadline(&self) -> Time {
+        self.patient.first_key_value().map_or(Time::MAX, |it| it.0.0)
     }
 
     pub(super) fn keep_rooms(&mut self, look: RoomsLook) -> u64 {
@@ -110,10 +121,29 @@ impl Node {
     }
 
     pub(super) fn begin_look(&mut self, now: Time, look: Look) {
+        if look.rooms.is_some()
+            && let Some(audience) = self.audience.as_mut()
+        {
+            audience.begin_members(now, &look.viewer, &look.users);
+            self.ask_audience(now);
+            self.reads.next += 1;
+            self.reads.patient.insert((now + PATIENCE, self.reads.next), look);
+            return;
+        }
         let pairs = look.users.clone();
         let viewer = Arc::clone(&look.viewer);
         if let Some(look) = self.wait_for_audience(now, &viewer, &pairs, What::Look(look)) {
             self.go_on(now, look);
+        }
+    }
+
+    /// The application has had its time to say which members may be seen.
+    pub(super) fn reads_timeout(&mut self, now: Time) {
+        while let Some(entry) = self.reads.patient.first_entry()
+            && entry.key().0 <= now
+        {
+            let look = entry.remove();
+            self.go_on(now, What::Look(look));
         }
     }
 
@@ -138,6 +168,25 @@ impl Node {
                 .collect(),
         };
         self.listed(now, ask, viewer, outlook, hides, records);
+    }
+
+    /// Where a user's sessions are, for those who deliver something to them; [`Output::Located`] brings it under the
+    /// number `ask`. Not for other users' eyes: it tells of the invisible.
+    pub fn locate(&mut self, now: Time, ask: u64, user: &str) {
+        let places = match &self.shared {
+            Some(shared) if !shared.is_lost() => {
+                let user: Arc<str> = user.into();
+                let request = Request::Locate { user: Arc::clone(&user) };
+                return self.submit(now, request, Then::Located { ask, user });
+            }
+            Some(_) => None,
+            None => Some(self.sessions(user).into_iter().map(|it| place(it.view)).collect()),
+        };
+        self.located(ask, places);
+    }
+
+    pub(super) fn located(&mut self, ask: u64, places: Option<Vec<Place>>) {
+        self.say(Output::Located { ask, places });
     }
 
     fn listed(
@@ -206,27 +255,36 @@ impl Node {
                 let mut users: Vec<Arc<str>> = records
                     .iter()
                     .filter(|(user, record)| {
-                        let sight = self.sight(now, &viewer, user, &outlook, hides);
+                        let sight = self.sight(now, Purpose::Name, &viewer, user, &outlook, hides);
                         Glimpse::of(record, sight, light).is_present()
                     })
                     .map(|it| Arc::clone(&it.0))
                     .collect();
                 users.sort_unstable();
                 let more = records.len() >= LISTED;
-                self.outputs.push_back(Output::List { ask, users, more });
+                self.say(Output::List { ask, users, more });
             }
         }
     }
 
     /// How a viewer that does not watch looks at a user.
-    fn sight(&self, now: Time, viewer: &str, user: &str, outlook: &Outlook, hides: bool) -> Sight {
+    fn sight(
+        &self,
+        now: Time,
+        purpose: Purpose,
+        viewer: &str,
+        user: &str,
+        outlook: &Outlook,
+        hides: bool,
+    ) -> Sight {
         if viewer == user {
             return Sight::OWN;
         }
         if on(Fault::BlockIgnoredInReads) {
             return Sight::PUBLIC;
         }
-        let allowed = if hides { Fineness::Nothing } else { self.allowed(now, viewer, user) };
+        let allowed =
+            if hides { Fineness::Nothing } else { self.allowed(now, purpose, viewer, user) };
         Sight::PUBLIC.allowed(allowed).through(outlook.bars.get(user))
     }
 
@@ -242,6 +300,7 @@ impl Node {
     ) {
         let light = self.watches.light(now);
         let lost = self.shared.as_ref().is_some_and(Shared::is_lost);
+        let purpose = if look.rooms.is_some() { Purpose::Room } else { Purpose::Name };
         let by_name: BTreeMap<&str, &Report> = reports.iter().map(|it| (&*it.user, it)).collect();
         let answers: Vec<Answer> = match outlook.filter(|_| !lost) {
             Some(report) => {
@@ -251,7 +310,7 @@ impl Node {
                 look.users
                     .iter()
                     .map(|user| {
-                        let sight = self.sight(now, &look.viewer, user, &outlook, hides);
+                        let sight = self.sight(now, purpose, &look.viewer, user, &outlook, hides);
                         let record = by_name.get(&**user).map(|it| Record::of(said, it));
                         let record = record.as_ref().unwrap_or(&unheard);
                         Answer::new(now, user, &Glimpse::of(record, sight, light))
@@ -261,7 +320,11 @@ impl Node {
             None => look
                 .users
                 .iter()
-                .map(|user| self.read(now, &look.viewer, user, |it| Answer::new(now, user, &it)))
+                .map(|user| {
+                    self.read_for(now, purpose, &look.viewer, user, |it| {
+                        Answer::new(now, user, &it)
+                    })
+                })
                 .collect(),
         };
         self.give(look, answers);
@@ -288,7 +351,7 @@ impl Node {
             }
             _ => true,
         };
-        self.outputs.push_back(Output::Answer { ask: look.ask, full, mark, users });
+        self.say(Output::Answer { ask: look.ask, full, mark, users });
     }
 
     pub(super) fn answer_list(
@@ -308,11 +371,22 @@ impl Node {
     }
 
     /// One look at a user, as `viewer` may see it and as far as this node knows: with a shared
-    /// store, users whom nobody here watches are unknown, and all are to a viewer that does not
-    /// watch here. What the application has not said shows nothing.
+    /// store, users whom nobody here watches and who have no session here are unknown, and all are to a viewer that
+    /// does not watch here. What the application has not said shows nothing.
     pub fn read<R>(
         &self,
         now: Time,
+        viewer: &str,
+        user: &str,
+        with: impl FnOnce(Glimpse<'_>) -> R,
+    ) -> R {
+        self.read_for(now, Purpose::Name, viewer, user, with)
+    }
+
+    fn read_for<R>(
+        &self,
+        now: Time,
+        purpose: Purpose,
         viewer: &str,
         user: &str,
         with: impl FnOnce(Glimpse<'_>) -> R,
@@ -321,20 +395,44 @@ impl Node {
         if self.shared.is_some() {
             let hides = self.hides(viewer);
             let outlook = self.watches.outlook(viewer);
-            let glimpse = match (self.watches.record(user), outlook) {
+            let held = self.held_here(viewer, user);
+            let known = self.watches.record(user, viewer == user).or(held.as_ref());
+            let glimpse = match (known, outlook) {
                 (Some(record), Some(outlook)) => {
-                    Glimpse::of(record, self.sight(now, viewer, user, &outlook, hides), light)
+                    let sight = self.sight(now, purpose, viewer, user, &outlook, hides);
+                    Glimpse::of(record, sight, light)
                 }
                 _ => Glimpse::unknown(),
             };
             return with(glimpse);
         }
-        let sight =
-            self.sight(now, viewer, user, self.directory.outlook(viewer), self.hides(viewer));
+        let (outlook, hides) = (self.directory.outlook(viewer), self.hides(viewer));
+        let sight = self.sight(now, purpose, viewer, user, outlook, hides);
         match self.directory.find(user) {
             Some(id) => with(Glimpse::of(&self.directory.record(id), sight, light)),
             None => with(Glimpse::of_nobody(light)),
         }
+    }
+
+    /// A user who has sessions here, as far as they tell, while the store cannot be asked (rule 12 b). The number is 0: what
+    /// the store says of it is newer. Only of whom the store has told how it wants to appear; and that all sessions here
+    /// are idle says nothing of those elsewhere.
+    fn held_here(&self, viewer: &str, user: &str) -> Option<Record> {
+        let shared = self.shared.as_ref().filter(|it| it.is_lost() && !it.hides(user, viewer))?;
+        let id = self.directory.find(user)?;
+        let views = self.directory.views(id);
+        let mut counting = views.iter().filter(|it| !it.passive).peekable();
+        counting.peek()?;
+        let state = match self.directory.mode(id).0 {
+            Mode::Auto => counting.any(|it| !it.idle).then_some(State::Online),
+            Mode::Away => Some(State::Away),
+            Mode::Busy => Some(State::Busy),
+            Mode::Dnd => Some(State::Dnd),
+            Mode::Invisible => None,
+        };
+        let face = Face { state: state?, version: Version(0) };
+        let known = self.leases_of(id).into_iter().any(|it| shared.has_told_of(it));
+        known.then(|| Record { public: face, own: face, ..Record::default() })
     }
 
     /// One look at a user, as everybody may see it.
@@ -344,6 +442,18 @@ impl Node {
             Some(id) => with(Glimpse::of(&self.directory.record(id), Sight::PUBLIC, light)),
             None => with(Glimpse::of_nobody(light)),
         }
+    }
+}
+
+/// A session of a node that works alone.
+fn place(view: SessionView) -> Place {
+    Place {
+        node: NodeId::default(),
+        session: view.session,
+        generation: view.generation,
+        lingering: view.lingering,
+        idle: view.idle,
+        passive: view.passive,
     }
 }
 

@@ -92,6 +92,12 @@ impl Rights {
         self.by_asker.get(&By::Conn(conn)).map_or(0, BTreeSet::len)
     }
 
+    /// The rooms that the connection has asked to join and that wait.
+    pub(super) fn rooms_of(&self, conn: ConnId) -> Vec<Arc<str>> {
+        let wishes = self.by_asker.get(&By::Conn(conn)).into_iter().flatten();
+        wishes.filter_map(|it| self.waiting.get(it)).map(|it| Arc::clone(&it.room)).collect()
+    }
+
     fn put(&mut self, wish: Wish) -> u64 {
         self.next += 1;
         self.due.insert((wish.due, self.next));
@@ -129,7 +135,9 @@ impl Rights {
     }
 
     pub(super) fn forget(&mut self, conn: ConnId) {
-        self.take_back(conn, None);
+        if !self.by_asker.is_empty() {
+            self.take_back(conn, None);
+        }
     }
 }
 
@@ -141,7 +149,7 @@ impl Node {
     fn put_right(&mut self, now: Time, wish: Wish) {
         let (user, room) = (Arc::clone(&wish.user), Arc::clone(&wish.room));
         let ask = self.rights.put(Wish { asked: true, due: now + DEADLINE, ..wish });
-        self.outputs.push_back(Output::MayJoin { ask, user, room });
+        self.say(Output::MayJoin { ask, user, room });
     }
 
     /// The application's answer to [`Output::MayJoin`]; none if it has failed to say: it is asked again.

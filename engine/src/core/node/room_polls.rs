@@ -212,6 +212,6 @@ impl Node {
             RoomAnswer { room: Arc::clone(room), who }
         });
         let rooms = rooms.collect();
-        self.outputs.push_back(Output::Rooms { ask: look.ask, rooms });
+        self.say(Output::Rooms { ask: look.ask, rooms });
     }
 }

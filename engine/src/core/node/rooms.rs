@@ -5,12 +5,16 @@ use std::sync::Arc;
 use greendot_protocol::limits::{ROOM_BYTES, ROOMS};
 use greendot_protocol::{ErrorCode, Time};
 
+use super::asking::Purpose;
 use super::rights::Asker;
 use super::shared::Then;
 use super::{ConnId, Node};
 use crate::core::directory::{Directory, Record, Roster};
-use crate::core::watches::RoomWork;
+use crate::core::watches::{RoomWork, ViewerId};
 use crate::store::Request;
+
+/// The number by which a client leaves all rooms that its connection has not joined, unless it has joined one by it.
+const OTHERS: u32 = 0;
 
 impl Node {
     pub(super) fn on_join(&mut self, now: Time, conn: ConnId, number: u32, room: &str) {
@@ -67,23 +71,48 @@ impl Node {
         let fresh = self.watches.sit(viewer, number, room, inside);
         if self.shared.is_some() {
             self.share_join(now, conn, room);
+            // Asked even where the room is known here: by one who hides, it may be.
+            let request = Request::LookInto { rooms: vec![Arc::clone(room)] };
+            self.submit(now, request, Then::Joined { conn, number });
+        } else {
             if fresh {
-                let request = Request::LookInto { rooms: vec![Arc::clone(room)] };
-                self.submit(now, request, Then::LookedInto);
+                self.tell_room(now, room);
+            } else {
+                let work = self.fill_seat(now, viewer, number);
+                self.do_room_work(now, work);
             }
-        } else if fresh {
-            self.tell_room(now, room);
-        }
-        if !fresh {
-            let directory = &self.directory;
-            let alone = self.shared.is_none();
-            let work =
-                self.watches.fill_seat(now, viewer, number, &|user| known(directory, alone, user));
-            self.do_room_work(now, work);
+            self.open_seat(now, conn, number);
         }
         self.tell_rooms(now);
         self.unload(now);
-        self.wake(conn);
+    }
+
+    fn fill_seat(&mut self, now: Time, viewer: ViewerId, number: u32) -> RoomWork {
+        let (directory, alone) = (&self.directory, self.shared.is_none());
+        self.watches.fill_seat(now, viewer, number, &|user| known(directory, alone, user))
+    }
+
+    /// The store has said who is in a room that a connection has joined. It is asked how they stand, and how the one who joined does: so
+    /// it is asked whoever is there.
+    pub(super) fn take_seat(&mut self, now: Time, conn: ConnId, number: u32) {
+        let Some(viewer) = self.viewer_of(conn) else { return };
+        let Some(name) = self.name_of(conn) else { return };
+        let work = self.fill_seat(now, viewer, number);
+        let users: Vec<Arc<str>> = work.load.iter().cloned().chain([name]).collect();
+        self.do_room_work(now, RoomWork { load: Vec::new(), ..work });
+        let request = Request::Subscribe { users: users.clone() };
+        self.submit(now, request, Then::Seated { conn, number, users });
+    }
+
+    /// All is known of the room that a connection has joined: it is told who is there. Where the application is asked who may be
+    /// seen, at the next tick: by then it may have answered. Those of whom it has not are told later; whether there is somebody to ask
+    /// about must not show in when the others are told.
+    pub(super) fn open_seat(&mut self, now: Time, conn: ConnId, number: u32) {
+        let Some(viewer) = self.viewer_of(conn) else { return };
+        let at = if self.audience.is_some() { self.settings.tells_at(now) } else { now };
+        if self.watches.open_seat(viewer, number, now, at) {
+            self.wake(conn);
+        }
     }
 
     pub(super) fn on_leave(&mut self, now: Time, conn: ConnId, number: u32) {
@@ -91,10 +120,32 @@ impl Node {
             // An earlier connection may have taken the session there.
             self.leave(now, conn, &room);
         }
-        let Some(viewer) = self.viewer_of(conn) else { return };
-        let Some(room) = self.watches.room_of(viewer, number) else { return };
-        self.watches.rise(viewer, number);
-        self.leave(now, conn, &room);
+        let viewer = self.viewer_of(conn);
+        let room = viewer.and_then(|it| Some((it, self.watches.room_of(it, number)?)));
+        match room {
+            Some((viewer, room)) => {
+                self.watches.rise(viewer, number);
+                self.leave(now, conn, &room);
+            }
+            None if number == OTHERS => self.leave_elsewhere(now, conn),
+            None => {}
+        }
+    }
+
+    /// The session leaves all rooms that this connection has not joined, nor asked to join.
+    fn leave_elsewhere(&mut self, now: Time, conn: ConnId) {
+        let Some(session) = self.session_of(conn) else { return };
+        let here = self.rooms_of(conn);
+        let asked = self.rights.rooms_of(conn);
+        let stays = |it: &Arc<str>| here.contains(it) || asked.contains(it);
+        let rooms = self.directory.rooms_of(session).to_vec();
+        for room in rooms.into_iter().filter(|it| !stays(it)) {
+            self.directory.leave(session, &room);
+        }
+        if asked.is_empty() {
+            self.share_leave_others(now, conn);
+        }
+        self.tell_rooms(now);
     }
 
     pub(super) fn leave(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
@@ -108,7 +159,7 @@ impl Node {
 
     /// Tells who is in the rooms where that has changed. With a shared store, it is the store that
     /// says so.
-    #[inline]
+    #[inline(always)]
     pub(super) fn tell_rooms(&mut self, now: Time) {
         if self.directory.has_touched_rooms() {
             self.tell_touched_rooms(now);
@@ -151,7 +202,8 @@ impl Node {
     pub(super) fn do_room_work(&mut self, now: Time, work: RoomWork) {
         if let Some(audience) = self.audience.as_mut() {
             for (viewer, user, watch) in work.ask {
-                if let Some(fineness) = audience.attach(now, &viewer, &user, watch) {
+                let known = audience.attach(now, Purpose::Room, &viewer, &user, watch);
+                if let Some(fineness) = known {
                     self.watches.grant(now, watch, fineness);
                 }
             }

@@ -30,7 +30,9 @@ impl Tokens {
 
     /// The connection has ended.
     pub(super) fn remove(&mut self, conn: ConnId) {
-        if let Some(at) = self.of.remove(&conn) {
+        if !self.of.is_empty()
+            && let Some(at) = self.of.remove(&conn)
+        {
             self.ends.remove(&(at, conn));
         }
     }

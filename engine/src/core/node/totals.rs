@@ -35,9 +35,9 @@ pub struct NodeTotals {
     pub entry_frames: u64,
     /// What was asked of the shared store.
     pub store_requests: u64,
-    /// Looks that the application did not answer.
+    /// Answers of the application on who may see whom that failed, came late or were missing.
     pub look_failures: u64,
-    /// Joins of rooms that it did not answer.
+    /// The same of answers on who may be in which room.
     pub join_failures: u64,
 }
 

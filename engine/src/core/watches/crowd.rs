@@ -1,9 +1,10 @@
 //! Users with very many watchers: each of these is told at most once in an interval (rule 15).
 //!
-//! A change is held for a while, and then begins a round: over the interval the watchers are gone
+//! A change is held for a while, and then begins a round: over the rest of the interval the watchers are gone
 //! through once, a part at a time, and each is told the newest state, if that is not what it was
 //! shown last. What has changed back by then costs nothing. A change during a round is followed by
-//! another round in the same order, so that no watcher hears more often than once an interval.
+//! another round in the same order, an interval after this one began. So no watcher hears more often than once an interval, however
+//! few they are, and none later than an interval after a change with none shortly before it.
 
 use greendot_protocol::{Span, Time};
 
@@ -11,8 +12,8 @@ use super::Watches;
 use crate::core::gate::HOUR;
 use crate::core::slab::Id;
 
-/// In so many parts a crowd is told: with the default interval, ten a second.
-const PARTS: u64 = 100;
+/// The interval has so many steps, and each part of a crowd is told in one of them: with the default interval, ten a second.
+const STEPS: u64 = 100;
 
 /// A change is held for this part of the interval: what reverses within it is told to nobody.
 const HOLD: u64 = 10;
@@ -34,15 +35,25 @@ pub(super) struct Round {
     began: Time,
     /// The soonest that it may begin: the round before is over then.
     earliest: Time,
-    /// How many there are to tell; none: it has not begun.
+    /// By how many it is paced; none: it has not begun.
     many: Option<usize>,
-    /// Those before this place are still to be told. It moves down, because a watcher that takes
-    /// the place of one that left comes from the end: it is told twice rather than never.
+    /// Those before this place are still to be told. It moves down: who begins to watch comes behind the others, and has seen the newest.
     left: usize,
     /// When the next part is due.
     pub(super) next: Time,
     /// Something has changed since it began.
     again: bool,
+}
+
+impl Round {
+    /// One leaves its place. If it was still to be told, the last of those who are is to take it.
+    pub(super) fn take_from_untold(&mut self, place: usize) -> Option<usize> {
+        if self.many.is_none() || place >= self.left {
+            return None;
+        }
+        self.left -= 1;
+        Some(self.left)
+    }
 }
 
 impl Watches {
@@ -93,22 +104,30 @@ impl Watches {
         let many = *round.many.get_or_insert_with(|| {
             round.left = subject.watchers.len();
             round.again = false;
-            round.left
+            // As many as last time, or those that are left would be told sooner than an interval after it.
+            let (before, paced) = subject.paced;
+            let soon = round.began < before + self.crowds.every + self.crowds.every;
+            let many = if soon { round.left.max(paced) } else { round.left };
+            subject.paced = (round.began, many);
+            many
         });
-        let passed = now.since(round.began).as_millis() + every / PARTS;
-        // The first part goes at once, the last one when the interval is nearly over.
-        let told = (many as u64).saturating_mul(passed).div_ceil(every) as usize;
+        let passed = now.since(round.began).as_millis() + every / STEPS;
+        // The first part goes at once, the last one when the interval since the change is nearly over.
+        let spread = every - every / HOLD;
+        let told = (many as u64).saturating_mul(passed).div_ceil(spread) as usize;
         let from = many.saturating_sub(told).min(round.left);
         let part = from.min(subject.watchers.len())..round.left.min(subject.watchers.len());
         round.left = from;
-        let over = from == 0;
+        let over = from == 0 && now >= round.began + self.crowds.every;
         let part = subject.watchers[part].to_vec();
         let (began, again) = (round.began, round.again);
         if over {
             subject.round = None;
         } else {
-            round.next = now + Span::from_millis((every / PARTS).max(1));
-            let next = round.next;
+            let part = now + Span::from_millis((every / STEPS).max(1));
+            // When all are told the interval is not over yet, and the next round must not begin before that.
+            let next = if from == 0 { round.began + self.crowds.every } else { part };
+            round.next = next;
             self.rounds.insert((next, id));
         }
         for watch in part {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::Time;
 
-use super::Watches;
+use super::{IDLE, Watches};
 use crate::core::directory::{Change, Outlook, Record, Screen};
 use crate::core::node::ConnId;
 use crate::store::Report;
@@ -15,9 +15,25 @@ impl Watches {
         self.subjects.iter().map(|(_, it)| Arc::clone(&it.name)).collect()
     }
 
-    /// What is known of a user watched here.
-    pub(crate) fn record(&self, user: &str) -> Option<&Record> {
-        self.subjects.get(*self.names.get(user)?)?.record.as_ref()
+    /// What is known of a user watched here by name, by others or by itself. That others know it, as a member of a room or
+    /// because it looks at itself, tells that it is there.
+    pub(crate) fn record(&self, user: &str, itself: bool) -> Option<&Record> {
+        let subject = self.subjects.get(*self.names.get(user)?)?;
+        let known = if itself { !subject.own.is_empty() } else { subject.is_open() };
+        subject.record.as_ref().filter(|_| known)
+    }
+
+    /// The store has answered about a user who is watched by name.
+    pub(crate) fn open_subject(&mut self, user: &str) {
+        let Some(subject) = self.names.get(user).and_then(|it| self.subjects.get_mut(*it)) else {
+            return;
+        };
+        if std::mem::take(&mut subject.asked) {
+            // Whoever was shown that it is unknown is concerned.
+            for &watch in &subject.watchers {
+                self.outboxes.mark(watch);
+            }
+        }
     }
 
     /// Users whom nobody has watched any more since the last call.
@@ -26,6 +42,11 @@ impl Watches {
         // Somebody may have come back to one of them.
         forgotten.retain(|it| !self.names.contains_key(it));
         forgotten
+    }
+
+    /// The store tells of these from now on: of those whom nobody here watches it need not.
+    pub(crate) fn forget_unwatched(&mut self, users: Vec<Arc<str>>) {
+        self.forgotten.extend(users.into_iter().filter(|it| !self.names.contains_key(it)));
     }
 
     /// Users of whom no connection has looked any more since the last call.
@@ -60,6 +81,18 @@ impl Watches {
     /// The store can, or cannot, be asked.
     pub(crate) fn set_blind(&mut self, blind: bool) {
         self.blind = blind;
+        self.onlookers.keeps = if blind { IDLE } else { 0 };
+    }
+
+    /// The store can be asked again: whom nobody has come back to is forgotten.
+    pub(crate) fn forget_idle(&mut self) {
+        for id in std::mem::take(&mut self.idle) {
+            if let Some(subject) = self.subjects.get_mut(id) {
+                subject.kept = false;
+            }
+            self.forget(id);
+        }
+        self.onlookers.forget_idle();
     }
 
     /// A new epoch: nothing that is known is known any more, and every viewer is to be shown
@@ -109,6 +142,11 @@ impl Watches {
         let Some(known) = self.subjects.get(id.0) else { return };
         let record = Record::of(said, report);
         let change = match &known.record {
+            // Last seen is found out later than the change now and then: that is no change that anybody
+            // is told of, but it counts from the next look on.
+            Some(known) if record.changes() == known.changes() && record.seen > known.seen => {
+                Change::default()
+            }
             Some(known) if record.changes() <= known.changes() => return,
             Some(known) => {
                 Change { public: record.public != known.public, own: record.own != known.own }

@@ -40,8 +40,9 @@ impl<'a> Scene<'a> {
     }
 
     fn is_loaded(&self, watch: &Watch) -> bool {
-        let subject = self.subjects.get(watch.subject);
-        subject.is_none_or(|it| it.record.is_some()) && (watch.own || self.sees(watch))
+        let by_name = !watch.own && matches!(watch.under, Under::Number(_));
+        let known = |it: &Subject| it.record.is_some() && !(by_name && it.asked);
+        self.subjects.get(watch.subject).is_none_or(known) && (watch.own || self.sees(watch))
     }
 
     /// Whether it is known what stands between the viewer and others.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use greendot_protocol::Time;
+
 use super::Under;
 use super::crowd::Round;
 use crate::core::directory::Record;
@@ -19,18 +21,59 @@ pub(super) struct Subject {
     pub(super) seats: Vec<Id>,
     /// The newest that was published of the user; none while the shared store is being asked.
     pub(super) record: Option<Record>,
+    /// The shared store is being asked for those who watch by name, whatever is known here: from rooms in which the user is, or because
+    /// it looks at itself. They wait for the answer; else they would be told sooner of one who is there.
+    pub(super) asked: bool,
+    /// It was watched by name when the store went out of reach, and whoever comes back to it is told what is known.
+    pub(super) kept: bool,
     /// The round of telling a crowd that is under way.
     pub(super) round: Option<Round>,
+    /// Of the round before: when it began, and by how many it was paced.
+    pub(super) paced: (Time, usize),
 }
 
 impl Subject {
     pub(super) fn new(name: Arc<str>, record: Option<Record>) -> Self {
-        Self { name, watchers: Vec::new(), own: Vec::new(), seats: Vec::new(), record, round: None }
+        Self {
+            name,
+            watchers: Vec::new(),
+            own: Vec::new(),
+            seats: Vec::new(),
+            record,
+            asked: false,
+            kept: false,
+            round: None,
+            paced: (Time::ZERO, 0),
+        }
     }
 
     /// Whether nobody wants to know of the user.
     pub(super) fn is_idle(&self) -> bool {
         self.watchers.is_empty() && self.own.is_empty() && self.seats.is_empty()
+    }
+
+    /// Whether what is known of the user may be told to those who watch it by name.
+    pub(super) fn is_open(&self) -> bool {
+        (self.kept || !self.watchers.is_empty()) && !self.asked
+    }
+
+    /// Takes a watch out of its list; those that have moved for it, and to which places. A round under way goes through a list from its
+    /// end: of those who were told, none moves among those who were not.
+    pub(super) fn take_out(
+        &mut self,
+        own: bool,
+        under: Under,
+        place: usize,
+    ) -> impl Iterator<Item = (Id, usize)> + use<> {
+        let round = self.round.as_mut().filter(|_| !own && matches!(under, Under::Number(_)));
+        let last_untold = round.and_then(|it| it.take_from_untold(place));
+        let list = self.list(own, under);
+        let hole = last_untold.unwrap_or(place);
+        list.swap(place, hole);
+        list.swap_remove(hole);
+        let moved = [Some(place).filter(|it| *it != hole), Some(hole)];
+        let moved = moved.map(|it| it.and_then(|at| Some((*list.get(at)?, at))));
+        moved.into_iter().flatten()
     }
 
     /// The list in which such a watch stands.

@@ -156,9 +156,14 @@ impl Watches {
 
     /// What waits for the viewer: entries, counted by users.
     pub(crate) fn waiting(&self, viewer: ViewerId) -> usize {
-        self.viewers.get(viewer.0).map_or(0, |it| {
-            self.outboxes.len(viewer) + it.requests.iter().map(|it| it.watches.len()).sum::<usize>()
-        })
+        self.outboxes.len(viewer) + self.requested(viewer)
+    }
+
+    /// How many watches it asked for that wait for their snapshots. What else waits for it is no business of a limit: changes
+    /// that it may not see are marked, too.
+    pub(crate) fn requested(&self, viewer: ViewerId) -> usize {
+        let requests = self.viewers.get(viewer.0).map_or(&[][..], |it| &it.requests);
+        requests.iter().map(|it| it.watches.len()).sum()
     }
 
     /// How many watches have been marked so far: watchers, each time one was to be told.

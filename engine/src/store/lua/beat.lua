@@ -3,29 +3,32 @@
 --
 -- ARGV[9]  how long the store has been out of the node's reach until now; 0 if it was not
 
--- A store that no node has asked this long has been out of reach for all of them.
-local UNREACHED = 2500
 -- A beat that comes within so long of the one before: none was lost between them.
 local ON_TIME = 1500
 
 local flat, last = redis.call('HGETALL', tag .. ':nodes'), 0
-local soonest = false
+local first_asked, soonest = now, false
 for i = 1, #flat, 2 do
   local row = cmsgpack.unpack(flat[i + 1])
   nodes[flat[i]] = row
   last = math.max(last, row[BEATEN])
+  first_asked = math.min(first_asked, row[ASKED])
   if flat[i] ~= me and not row[SWEPT] then
     local over = (row[RENEWED] ~= 0 and row[RENEWED] or row[ASKED]) + RENEWED_EVERY + ttl - beat
     soonest = soonest and math.min(soonest, over) or over
   end
 end
-if last ~= 0 and now - last >= UNREACHED then
+if last == 0 then
+  -- No beat has come yet: it may have been lost before the first.
+  last = first_asked
+end
+if now - last >= UNREACHED then
   -- Out of reach, or all of them stood still: that shows when they have spoken.
   again = now
   redis.call('HSET', tag, 'again', now)
 end
 local away = tonumber(ARGV[9])
-if away ~= 0 and now - again < UNREACHED then
+if away ~= 0 and now - again < HEALS then
   -- No node could renew anything meanwhile: nobody is swept for one ttl.
   redis.call('HSET', tag, 'spared', now + ttl)
 end

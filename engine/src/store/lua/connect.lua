@@ -5,18 +5,20 @@
 -- ARGV[15] 1: passive                       ARGV[16] 1 idle, 0 active, empty: not said
 -- ARGV[17] for how long it lingers, or empty
 -- ARGV[18] mode, or empty                   ARGV[19] its revision ARGV[20] 1: chosen afresh
--- ARGV[21] device     ARGV[22..] rooms
+-- ARGV[21] device     ARGV[22] 1: it is in no other rooms  ARGV[23..] rooms
 local MOST = 256
 
 local user, id, seat = user_of(ARGV[9]), ARGV[10], tonumber(ARGV[11])
 local since = tonumber(ARGV[12])
 local connected = math.max(now - since, 0)
-local before, ended = user.sessions[id], user.ended[id]
+local before = user.sessions[id]
 if user.record and user.record[REVOKED] then
   held[1] = 'revoked'
   return finish()
 end
-if before and is_later(before, seat, connected, since) or not before and ended and ended[1] > connected then
+-- One that is told late does not unseat another of the same moment.
+if before and is_later(before, seat, connected, since ~= 0)
+  or not before and has_ended_since(user, id, seat, connected) then
   held[1] = 'another'
   return finish()
 end
@@ -46,9 +48,9 @@ if ARGV[18] ~= '' then
   end
 end
 
--- A session of before an outage goes on in its generation.
+-- A session of before an outage goes on in its generation, and so does one whose node has not heard of it.
 local same = not before or (before[NODE] == me and before[SEAT] == seat)
-local generation = same and tonumber(ARGV[14])
+local generation = same and (tonumber(ARGV[14]) or before and before[GENERATION])
 if generation then
   if generation > tonumber(redis.call('HGET', tag, 'generation') or 0) then
     redis.call('HSET', tag, 'generation', generation)
@@ -75,7 +77,7 @@ session[COVERED] = thin and session[UNTIL] == 0 and tonumber(ARGV[13]) <= beat
 if ARGV[21] ~= '' then
   session[DEVICE] = ARGV[21]
 end
-user.sessions[id] = session
+user.sessions[id], user.ended[id] = session, nil
 user.followed = true
 if before and before[PASSIVE] ~= passive then
   for _, room in ipairs(session[ROOMS] or {}) do
@@ -89,7 +91,7 @@ end
 myself()
 place(user, id)
 local public, own = settle(user)
-for i = 22, #ARGV do
+for i = 23, #ARGV do
   local there = false
   for _, it in ipairs(session[ROOMS] or {}) do
     there = there or it == ARGV[i]
@@ -99,6 +101,21 @@ for i = 22, #ARGV do
     table.insert(session[ROOMS], ARGV[i])
     if not passive then
       enter(user, ARGV[i])
+    end
+  end
+end
+if ARGV[22] == '1' then
+  for _, room in ipairs(session[ROOMS] or {}) do
+    local stays = false
+    for i = 23, #ARGV do
+      stays = stays or room == ARGV[i]
+    end
+    if not stays then
+      local rest = without(session[ROOMS], room)
+      session[ROOMS] = rest[1] and rest or false
+      if not passive then
+        exit(user, room)
+      end
     end
   end
 end

@@ -78,10 +78,7 @@ local function set_bar(it, user, bar)
   put_outlook(words, it)
   words = table.concat(words)
   for _, id in ipairs(hearing(it.nodes)) do
-    if tell(id, 'outlook') then
-      local of_node = notices[id]
-      of_node[#of_node + 1] = words
-    end
+    tell_words(id, 'outlook', words)
   end
 end
 

@@ -8,7 +8,8 @@
 -- ARGV[5]   how long before its node's lease was renewed a covered session was heard at least: beat + sweep
 -- ARGV[6]   1 if nodes cover their sessions, in place of renewing each
 -- ARGV[7]   up to how many members a room names all
--- ARGV[8]   for how long users are unknown if the partition is found empty
+-- ARGV[8]   for how long users are unknown if the partition is found empty; then, after a blank, until when the node waits
+--           for this, by the clock here, or 0
 -- ARGV[9..] the script's own
 --
 -- {tag}           epoch, generation, warm (until), spared (until), again (asked), outlooks, rooms (counters), run, untold
@@ -18,15 +19,24 @@
 -- {tag}:u:USER    a user: see people.lua
 -- {tag}:on        users whom others see present
 --
--- The answer, and each notice, is a row of words, each with its length before it: "3:ana".
+-- The answer, and all notices to a node, are a row of words each, every word with its length before it: "3:ana".
 local tag, me = KEYS[1], ARGV[1]
 local ttl, ends, beat = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local covers, thin, room_limit = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local warmth, waits = string.match(ARGV[8], '^(%d+) (%d+)$')
+if waits ~= '0' and now > tonumber(waits) then
+  -- The server stood still, and the node has told it anew since or is no more: what was new then is not now.
+  return redis.error_reply('LATE nobody waits for this any more')
+end
 
 -- A node renews its lease so often: what it covers may have been heard up to so long after the last renewal.
 local RENEWED_EVERY = 1000
+-- A store that no node has asked for this long has been out of reach for all of them.
+local UNREACHED = 1500
+-- When they ask again, nobody is swept for so long: each says first what it has not been able to say.
+local HEALS = 2500
 -- For how long what is over is remembered: a node that stood still tells of it as if it were not.
 local KEEP = math.max(2 * ttl, 300000)
 
@@ -37,19 +47,27 @@ local is_new = not epoch
 if is_new then
   -- Whatever it held is lost, or nothing has ever been there.
   epoch = string.format('%d', (time[1] * 1000003 + time[2]) % 4294967296)
-  warm = now + tonumber(ARGV[8])
+  warm = now + tonumber(warmth)
   redis.call('HSET', tag, 'epoch', epoch, 'warm', warm, 'generation', now)
   -- The others have to notice before anybody is swept.
   again = now
   redis.call('HSET', tag, 'again', now)
 end
 
+-- Words with their lengths: most are said again and again, and to write a number takes long.
+local worded = setmetatable({}, {
+  __index = function(known, value)
+    local text = tostring(value)
+    local word = #text .. ':' .. text
+    known[value] = word
+    return word
+  end,
+})
+
 local function put(words, ...)
-  for i = 1, select('#', ...) do
-    local word = tostring((select(i, ...)))
-    words[#words + 1] = #word
-    words[#words + 1] = ':'
-    words[#words + 1] = word
+  local count, all = #words, { ... }
+  for i = 1, #all do
+    words[count + i] = worded[all[i]]
   end
 end
 
@@ -85,7 +103,7 @@ local function myself()
   return row
 end
 
--- Sends a notice to a run of a node; false if it is long gone.
+-- Sends a notice to a run of a node; false if it is long gone. What follows may be appended to what it returns.
 local function tell(id, ...)
   local row = node_of(id)
   if not row then
@@ -95,17 +113,19 @@ local function tell(id, ...)
   changed_nodes[id] = true
   local words = notices[id]
   if not words then
+    -- Those after the first go by the next numbers.
     words = {}
+    put(words, epoch, now, row[TOLD])
     notices[id] = words
   end
-  put(words, row[TOLD], ...)
-  return true
+  put(words, ...)
+  return words
 end
 
 -- The answer -------------------------------------------------------------------------------------
 local due = ''
 local held = { '', '', '', '', '' }
-local turned, reports, outlooks, rosters = { n = 0 }, { n = 0 }, { n = 0 }, { n = 0 }
+local turned, reports, outlooks, rosters, places = { n = 0 }, { n = 0 }, { n = 0 }, { n = 0 }, { n = 0 }
 
 local function finish()
   local row = myself()
@@ -113,13 +133,11 @@ local function finish()
     redis.call('HSET', tag .. ':nodes', id, cmsgpack.pack(nodes[id]))
   end
   for id, words in pairs(notices) do
-    local head = {}
-    put(head, epoch, now)
-    redis.call('SPUBLISH', tag .. ':n:' .. id, table.concat(head) .. table.concat(words))
+    redis.call('SPUBLISH', tag .. ':n:' .. id, table.concat(words))
   end
   local words = {}
   put(words, epoch, now, row[TOLD], math.max(warm - now, 0), due, unpack(held))
-  for _, part in ipairs({ reports, outlooks, rosters, turned }) do
+  for _, part in ipairs({ reports, outlooks, rosters, turned, places }) do
     put(words, part.n)
     for i = 1, #part do
       words[#words + 1] = part[i]

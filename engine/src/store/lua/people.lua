@@ -2,8 +2,7 @@
 --
 -- {tag}:u:USER is a hash:
 --   r      the record, once anything is known of the user
---   s ID   a session
---   e ID   a session that has ended: when its last connect was, and when it ended
+--   s ID   a session, or of one that has ended when its last connect was, when it ended, and that connect's node and seat
 --   d      when each thing about the user was said last, and by which node
 --   w      nodes that are told of the user
 --   o      nodes that are told of its sessions
@@ -17,35 +16,46 @@ local INVISIBLE = 4
 local CHOSEN_STATE = { 2, 3, 4 }
 
 local users, order = {}, {}
--- Members that leave an index at the end.
-local undue = {}
+-- Members that leave an index at the end, and users whom others begin to see present, or cease to.
+local undue, appears = {}, {}
 
--- A user; what is written is what is marked in its `dirty`.
+-- Lists of nodes are alike for many users. None is ever changed: another takes its place.
+local unpacked = setmetatable({}, {
+  __index = function(known, value)
+    local list = cmsgpack.unpack(value)
+    known[value] = list
+    return list
+  end,
+})
+
+-- A user; what is written is what is marked in its `dirty`: by field, and of sessions by their ids in `moved`.
 local function user_of(name)
   local user = users[name]
   if user then
     return user
   end
-  user = { name = name, key = tag .. ':u:' .. name, sessions = {}, ended = {}, was = {}, count = 0, dirty = {} }
+  user = { name = name, key = tag .. ':u:' .. name, sessions = {}, ended = {}, was = {}, count = 0, dirty = {}, moved = {} }
   local flat = redis.call('HGETALL', user.key)
   for i = 1, #flat, 2 do
     local field, value = flat[i], flat[i + 1]
     local kind, id = string.byte(field), string.sub(field, 2)
     if kind == 115 then
       local session = cmsgpack.unpack(value)
-      user.sessions[id] = session
-      user.was[id] = session[COVERED] and session[UNTIL] == 0 and session[NODE] or 'due'
-      user.count = user.count + 1
-    elseif kind == 101 then
-      user.ended[id] = cmsgpack.unpack(value)
+      if session[LAST] then
+        user.sessions[id] = session
+        user.was[id] = session[COVERED] and session[UNTIL] == 0 and session[NODE] or 'due'
+        user.count = user.count + 1
+      else
+        user.ended[id] = session
+      end
     elseif kind == 114 then
       user.record = cmsgpack.unpack(value)
     elseif kind == 100 then
       user.said = cmsgpack.unpack(value)
     elseif kind == 119 then
-      user.watching = cmsgpack.unpack(value)
+      user.watching = unpacked[value]
     elseif kind == 111 then
-      user.owners = cmsgpack.unpack(value)
+      user.owners = unpacked[value]
     end
   end
   users[name] = user
@@ -62,15 +72,22 @@ local function record_of(user)
   return user.record
 end
 
-local function put_report(part, user)
+-- How a user stands, in words.
+local function report_of(user)
   local it = user.record
   local own_state, own_version = it[STATE], it[VERSION]
   if it[DIFFERS] then
     own_state, own_version = it[OWN_STATE], it[OWN_VERSION]
   end
-  part.n = part.n + 1
-  put(part, user.name, it[STATE], it[VERSION], own_state, own_version, it[NOTE], ago(it[SEEN]), it[HEARD] and 1 or 0,
+  local words = {}
+  put(words, user.name, it[STATE], it[VERSION], own_state, own_version, it[NOTE], ago(it[SEEN]), it[HEARD] and 1 or 0,
     it[WISH], it[WISHES])
+  return table.concat(words)
+end
+
+local function put_report(part, user)
+  part.n = part.n + 1
+  part[#part + 1] = report_of(user)
 end
 
 -- Leases -----------------------------------------------------------------------------------------
@@ -128,10 +145,13 @@ local function place(user, id)
     redis.call('SADD', tag .. ':c:' .. is, name)
   end
   user.was[id] = is
-  user.dirty['s' .. id] = true
+  user.moved[id] = true
 end
 
 -- Interest ---------------------------------------------------------------------------------------
+
+-- By list: the nodes in it that still want to hear.
+local heard_by = {}
 
 -- Lists of nodes that want to hear of something name each with what it had let go of by then: NODE/HEARS. What it has
 -- let go of since, and who is long gone, falls out of a list when that is written next.
@@ -152,14 +172,22 @@ end
 
 -- The nodes of a list that still want to hear.
 local function hearing(list)
-  local ids = {}
-  for _, it in ipairs(list or {}) do
+  if not list then
+    return {}
+  end
+  local ids = heard_by[list]
+  if ids then
+    return ids
+  end
+  ids = {}
+  for _, it in ipairs(list) do
     local id, hears = string.match(it, '^(%d+)/(%d+)$')
     local row = id and node_of(id)
     if row and row[HEARS] == tonumber(hears) then
       ids[#ids + 1] = id
     end
   end
+  heard_by[list] = ids
   return ids
 end
 
@@ -180,23 +208,30 @@ local function with_me(list)
   return rest
 end
 
--- Tells every node that subscribed to the user how it stands.
-local function spread(user)
-  for _, id in ipairs(hearing(user.watching)) do
-    local it = user.record
-    local differs = it[DIFFERS]
-    tell(id, 'changed', user.name, it[STATE], it[VERSION], differs and it[OWN_STATE] or it[STATE],
-      differs and it[OWN_VERSION] or it[VERSION], it[NOTE], ago(it[SEEN]), it[HEARD] and 1 or 0, it[WISH], it[WISHES])
+-- Tells a node something, in words that are put together already.
+local function tell_words(id, kind, row)
+  local words = tell(id, kind)
+  if words then
+    words[#words + 1] = row
   end
+end
+
+-- Tells every node that subscribed to the user how it stands; with what words, if there is any.
+local function spread(user)
+  local row = nil
+  for _, id in ipairs(hearing(user.watching)) do
+    row = row or report_of(user)
+    tell_words(id, 'changed', row)
+  end
+  return row
 end
 
 -- Once for the whole cluster.
 local function publish(user, public, own)
-  if public or own then
-    spread(user)
-  end
+  local row = (public or own) and spread(user)
   if public then
-    put_report(turned, user)
+    turned.n = turned.n + 1
+    turned[#turned + 1] = row or report_of(user)
   end
 end
 
@@ -215,11 +250,11 @@ local function tell_sessions(user, to)
       ago(since))
   end
   words = table.concat(words)
+  local head = {}
+  put(head, user.name, count)
+  words = table.concat(head) .. words
   for _, id in ipairs(to) do
-    if tell(id, 'sessions', user.name, count) then
-      local of_node = notices[id]
-      of_node[#of_node + 1] = words
-    end
+    tell_words(id, 'sessions', words)
   end
 end
 
@@ -297,10 +332,7 @@ local function tell_room(room)
   redis.call('HSET', key, 't', now)
   words = table.concat(words)
   for _, id in ipairs(hearing(cmsgpack.unpack(list))) do
-    if tell(id, 'room') then
-      local of_node = notices[id]
-      of_node[#of_node + 1] = words
-    end
+    tell_words(id, 'room', words)
   end
 end
 
@@ -336,7 +368,7 @@ local function settle(user)
   local changed = before_state ~= public
   if changed then
     it[STATE], it[VERSION] = public, before_version + 1
-    redis.call(public == OFFLINE and 'SREM' or 'SADD', tag .. ':on', user.name)
+    appears[user.name] = public ~= OFFLINE
   end
   if public ~= OFFLINE then
     it[HEARD] = true
@@ -366,8 +398,7 @@ end
 -- Takes a session out; its end is remembered.
 local function take_out(user, id, heard)
   local session = user.sessions[id]
-  user.ended[id] = { session[CONNECTED], now }
-  user.dirty['e' .. id] = true
+  user.ended[id] = { session[CONNECTED], now, { session[NODE], session[SEAT] } }
   user.sessions[id] = nil
   user.count = user.count - 1
   user.followed = true
@@ -386,6 +417,30 @@ end
 
 local function end_session(user, id, heard)
   take_out(user, id, heard)
+  publish(user, settle(user))
+end
+
+-- When a sweep may end the session.
+local function due_at(session)
+  local row, at = node_of(session[NODE]), deadline_of(session)
+  if row and now < row[SPARED] and session[UNTIL] == 0 then
+    return math.max(at, row[SPARED])
+  end
+  return at
+end
+
+-- Takes out what is due of a user, unless nobody is swept now: what the user would be between one end and the next it
+-- never was.
+local function end_due(user)
+  if now >= spared and now - again >= HEALS and now - myself()[BEATEN] < UNREACHED then
+    for id, session in pairs(user.sessions) do
+      if due_at(session) <= now then
+        local heard = heard_of(session)
+        tell(session[NODE], 'ended', session[SEAT])
+        take_out(user, id, heard)
+      end
+    end
+  end
   publish(user, settle(user))
 end
 
@@ -416,13 +471,23 @@ local function choose(record, at, mode)
   put_mode(record, at, mode)
 end
 
--- Whether a session is of a later connect than a claim of the node that asks, told so long after its connect.
-local function is_later(session, seat, connected, since)
+-- Whether a session is of a later connect than a claim of the node that asks; where the two are of one moment, whether
+-- it stays.
+local function is_later(session, seat, connected, stays)
   if session[NODE] == me then
     return session[SEAT] > seat
   end
-  -- Where two are of one moment, the one that was told late does not unseat the other.
-  return session[CONNECTED] > connected or (session[CONNECTED] == connected and since ~= 0)
+  return session[CONNECTED] > connected or (session[CONNECTED] == connected and stays)
+end
+
+-- Whether a later connect of a session than a claim of the node that asks is over already. A node knows the order of its
+-- own: told anew, when one of them connected is a little off by the time that messages take.
+local function has_ended_since(user, id, seat, connected)
+  local ended = user.ended[id]
+  if ended and ended[3][1] == me then
+    return ended[3][2] > seat
+  end
+  return ended and ended[1] > connected
 end
 
 -- The session, if this connect of the node that asks speaks for it.
@@ -435,30 +500,19 @@ end
 
 -- Writing ----------------------------------------------------------------------------------------
 
-local LISTS = { w = 'watching', o = 'owners' }
+local FIELDS = { r = 'record', d = 'said', w = 'watching', o = 'owners' }
 
 local function save(user)
   local set, gone = {}, {}
   for id, it in pairs(user.ended) do
     if it[2] + KEEP <= now then
       user.ended[id] = nil
-      gone[#gone + 1] = 'e' .. id
+      if not user.sessions[id] then
+        gone[#gone + 1] = 's' .. id
+      end
     end
   end
-  for field in pairs(user.dirty) do
-    local kind, id, value = string.sub(field, 1, 1), string.sub(field, 2), nil
-    if kind == 's' then
-      value = user.sessions[id]
-    elseif kind == 'e' then
-      value = user.ended[id]
-    elseif kind == 'r' then
-      value = user.record
-    elseif kind == 'd' then
-      value = user.said
-    else
-      value = user[LISTS[kind]]
-      value = value and value[1] and value
-    end
+  local function write(field, value)
     if value then
       set[#set + 1] = field
       set[#set + 1] = cmsgpack.pack(value)
@@ -466,11 +520,25 @@ local function save(user)
       gone[#gone + 1] = field
     end
   end
+  for id in pairs(user.moved) do
+    write('s' .. id, user.sessions[id] or user.ended[id])
+  end
+  for field in pairs(user.dirty) do
+    local value = user[FIELDS[field]]
+    write(field, value and value[1] ~= nil and value or field == 'd' and value)
+  end
   if #set > 0 then
     redis.call('HSET', user.key, unpack(set))
   end
   if #gone > 0 then
     redis.call('HDEL', user.key, unpack(gone))
+  end
+end
+
+-- A command for many members.
+local function at_once(command, key, members)
+  for from = 1, #members, 1000 do
+    redis.call(command, key, unpack(members, from, math.min(from + 999, #members)))
   end
 end
 
@@ -485,12 +553,15 @@ local function settle_all()
     end
     save(user)
   end
-  local names = {}
+  local names, come, gone = {}, {}, {}
   for name in pairs(undue) do
     names[#names + 1] = name
   end
-  for from = 1, #names, 1000 do
-    redis.call('ZREM', tag .. ':due', unpack(names, from, math.min(from + 999, #names)))
+  for name, does in pairs(appears) do
+    table.insert(does and come or gone, name)
   end
+  at_once('ZREM', tag .. ':due', names)
+  at_once('SADD', tag .. ':on', come)
+  at_once('SREM', tag .. ':on', gone)
   return finish()
 end

@@ -1,13 +1,18 @@
 -- Something happens to a session. Follows people.lua.
 --
 -- ARGV[9]  what: renew, linger, revive, idle, active, end, join, leave or sign_out
--- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out
+-- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out, join and leave
 -- ARGV[13] heard so long ago; for join and leave the room
--- ARGV[14] for end: connected so long ago; ARGV[15] 1: it was passive
+-- ARGV[14] for end: connected so long ago; ARGV[15] 1: it was passive; ARGV[16] 1: it said goodbye
 -- ARGV[14] for how long it lingers
 local what, user, id = ARGV[9], user_of(ARGV[10]), ARGV[11]
 local seat = tonumber(ARGV[12])
 local session = claimed(user, id, seat)
+if what == 'join' or what == 'leave' then
+  -- Its node says so, of whichever of its connects.
+  session = user.sessions[id]
+  session = session and session[NODE] == me and session
+end
 
 local function heard_since()
   session[LAST] = math.max(session[LAST], now - tonumber(ARGV[13]))
@@ -15,18 +20,25 @@ end
 
 if what == 'end' then
   -- What is held of an earlier connect ends with it.
-  local it, since = user.sessions[id], tonumber(ARGV[14])
-  local heard, connected = math.max(now - tonumber(ARGV[13]), 0), math.max(now - since, 0)
+  local it = user.sessions[id]
+  local heard, connected = math.max(now - tonumber(ARGV[13]), 0), math.max(now - tonumber(ARGV[14]), 0)
   if it then
-    if not is_later(it, seat, connected, since) then
+    -- Of two of one moment it was the one told first, or it would hold the seat.
+    if not is_later(it, seat, connected, true) then
       if it[NODE] ~= me then
         tell(it[NODE], 'replaced', it[SEAT])
       end
-      end_session(user, id, heard)
+      if ARGV[16] == '1' then
+        end_session(user, id, heard)
+      else
+        -- A node has swept.
+        take_out(user, id, heard)
+        end_due(user)
+      end
     end
-  elseif not user.ended[id] or user.ended[id][1] <= connected then
-    user.ended[id] = { connected, now }
-    user.dirty['e' .. id] = true
+  elseif not has_ended_since(user, id, seat, connected) then
+    user.ended[id] = { connected, now, { me, seat } }
+    user.moved[id] = true
   end
   -- It was there, whatever was known of it here.
   -- But a revoked account's connects are refused, and what they said is of nobody.
@@ -68,7 +80,7 @@ elseif what == 'revive' then
 elseif what == 'idle' or what == 'active' then
   if session[IDLE] ~= (what == 'idle') then
     session[IDLE] = what == 'idle'
-    user.dirty['s' .. id] = true
+    user.moved[id] = true
     user.followed = true
     publish(user, settle(user))
   end
@@ -80,7 +92,7 @@ elseif what == 'join' then
   end
   session[ROOMS] = session[ROOMS] or {}
   table.insert(session[ROOMS], ARGV[13])
-  user.dirty['s' .. id] = true
+  user.moved[id] = true
   if not session[PASSIVE] then
     enter(user, ARGV[13])
   end
@@ -88,7 +100,7 @@ elseif what == 'leave' then
   local rest = without(session[ROOMS] or {}, ARGV[13])
   if #rest < #(session[ROOMS] or {}) then
     session[ROOMS] = rest[1] and rest or false
-    user.dirty['s' .. id] = true
+    user.moved[id] = true
     if not session[PASSIVE] then
       exit(user, ARGV[13])
     end

@@ -2,7 +2,6 @@
 --
 -- ARGV[9] how many sessions at most
 
-local UNREACHED = 2500
 local most = tonumber(ARGV[9])
 
 local flat, last = redis.call('HGETALL', tag .. ':nodes'), 0
@@ -21,7 +20,7 @@ if untold then
   end
 end
 
-local may = now >= spared and now - again >= UNREACHED and now - last < UNREACHED
+local may = now >= spared and now - again >= HEALS and now - last < UNREACHED
 if not may then
   -- Those that are spared wait; when all may be looked at again is not worth a second thought.
   due = 1000
@@ -57,31 +56,36 @@ for i = 1, #flat, 2 do
   end
 end
 
+-- Users with sessions that end: one change for each, however many end, so that their order shows nowhere.
+local fewer = {}
 local names = redis.call('ZRANGE', tag .. ':due', '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
+if names[1] then
+  redis.call('ZREMRANGEBYRANK', tag .. ':due', 0, #names - 1)
+end
 for _, name in ipairs(names) do
   local user_name, id = named(name)
   local user = user_of(user_name)
   local session = user.sessions[id]
-  if not session then
-    undue[name] = true
-  else
-    local row = node_of(session[NODE])
-    local at = deadline_of(session)
-    if row and now < row[SPARED] and session[UNTIL] == 0 then
-      at = math.max(at, row[SPARED])
-    end
+  undue[name] = nil
+  if session then
+    local row, at = node_of(session[NODE]), due_at(session)
     if at <= now then
-      user.was[id] = 'due'
+      user.was[id] = nil
       local heard = heard_of(session)
       tell(session[NODE], 'ended', session[SEAT])
-      end_session(user, id, heard)
+      take_out(user, id, heard)
+      fewer[user] = true
     elseif session[COVERED] and session[UNTIL] == 0 and row and row[RENEWED] + RENEWED_EVERY + ttl - beat > now then
       -- Its node was only late.
-      undue[name] = true
       redis.call('SADD', tag .. ':c:' .. session[NODE], name)
     else
       redis.call('ZADD', tag .. ':due', at, name)
     end
+  end
+end
+for _, user in ipairs(order) do
+  if fewer[user] then
+    publish(user, settle(user))
   end
 end
 if #names == most then

@@ -1,6 +1,6 @@
 -- Who is told of which users, and how these stand. Follows people.lua.
 --
--- ARGV[9]  what: subscribe, unsubscribe, own, disown or read
+-- ARGV[9]  what: subscribe, unsubscribe, own, disown, read or locate
 -- ARGV[10..] users
 local what = ARGV[9]
 
@@ -19,6 +19,11 @@ for i = 10, #ARGV do
   elseif what == 'disown' then
     user.owners = without_me(user.owners)
     user.dirty.o = true
+  elseif what == 'locate' then
+    for id, it in pairs(user.sessions) do
+      places.n = places.n + 1
+      put(places, it[NODE], id, it[GENERATION], it[UNTIL] ~= 0 and 1 or 0, it[IDLE] and 1 or 0, it[PASSIVE] and 1 or 0)
+    end
   end
   -- Those never heard of are left out.
   if user.record and (what == 'subscribe' or what == 'read') then

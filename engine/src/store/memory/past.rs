@@ -8,14 +8,14 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::NodeId;
-use crate::store::SessionName;
+use crate::store::{Claim, SessionName};
 
 /// The latest words about users, and sessions that have ended lately.
 #[derive(Debug)]
 pub(super) struct Past {
     said: HashMap<Arc<str>, Said, SeedableRandomState>,
-    /// By session that ended: when its last connect was, and when it ended.
-    ended: HashMap<SessionName, (Time, Time), SeedableRandomState>,
+    /// Sessions that ended.
+    ended: HashMap<SessionName, Ended, SeedableRandomState>,
     /// When each of them ended, in that order.
     order: VecDeque<(Time, SessionName)>,
 }
@@ -33,6 +33,15 @@ pub(super) struct Said {
 
 /// When a thing was said last, and by which node.
 type Dated = Option<(Time, NodeId)>;
+
+/// A session that has ended.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    /// When its last connect was, and whose that was.
+    connected: Time,
+    claim: Claim,
+    at: Time,
+}
 
 impl Said {
     pub(super) fn block(&mut self, viewer: &Arc<str>) -> &mut Dated {
@@ -87,23 +96,35 @@ impl Past {
         self.said.entry(Arc::clone(user)).or_default().mode = Some((at, node));
     }
 
-    /// A session ends whose last connect was then.
-    pub(super) fn ended(&mut self, now: Time, name: SessionName, connected: Time) {
+    /// A session ends whose last connect was this claim's, then.
+    pub(super) fn ended(&mut self, now: Time, name: SessionName, claim: Claim, connected: Time) {
         self.order.push_back((now, name.clone()));
-        self.ended.insert(name, (connected, now));
+        self.ended.insert(name, Ended { connected, claim, at: now });
     }
 
-    /// Whether a later connect of the session than this one is over already: then nothing about this
-    /// one has any effect (rule 4).
-    pub(super) fn has_ended_since(&self, name: &SessionName, connected: Time) -> bool {
-        self.ended.get(name).is_some_and(|it| it.0 > connected)
+    /// Whether a later connect of the session than this claim is over already: then nothing about this one has any effect
+    /// (rule 4). A node knows the order of its own: told anew, when one of them connected is a little off by the time that
+    /// messages take.
+    pub(super) fn has_ended_since(
+        &self,
+        name: &SessionName,
+        claim: Claim,
+        connected: Time,
+    ) -> bool {
+        self.ended.get(name).is_some_and(|it| {
+            if it.claim.node == claim.node {
+                it.claim.seat > claim.seat
+            } else {
+                it.connected > connected
+            }
+        })
     }
 
     /// Forgets sessions that ended so long ago.
     pub(super) fn forget(&mut self, now: Time, keep: Span) {
         while let Some((at, name)) = self.order.pop_front_if(|it| it.0 + keep <= now) {
             // It may have ended again since.
-            if self.ended.get(&name).is_some_and(|it| it.1 == at) {
+            if self.ended.get(&name).is_some_and(|it| it.at == at) {
                 self.ended.remove(&name);
             }
         }

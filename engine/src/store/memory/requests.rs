@@ -7,7 +7,7 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::{MemoryStore, NodeRow, UNREACHED};
-use crate::store::{HeldBy, NodeId, Notice, Reply, Report, Request, Store};
+use crate::store::{HeldBy, NodeId, Notice, Place, Reply, Report, Request, Store};
 
 impl Store for MemoryStore {
     fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply {
@@ -15,6 +15,7 @@ impl Store for MemoryStore {
         let mut reports = Vec::new();
         let mut outlooks = Vec::new();
         let mut rooms = Vec::new();
+        let mut places = Vec::new();
         let mut held = HeldBy::Nobody;
         if now.since(self.reached) >= UNREACHED {
             // Out of reach, or all of them stood still: that shows when they have spoken.
@@ -81,7 +82,10 @@ impl Store for MemoryStore {
                 }
             }
             Request::End(it) => self.depart(now, node, it, &mut turned),
-            Request::SetMode { user, mode, ago } => {
+            Request::SetMode { user, by: Some(by), .. }
+            | Request::SetNote { user, by: Some(by), .. }
+                if self.is_over(now, node, user, by) => {}
+            Request::SetMode { user, mode, ago, .. } => {
                 if self.past.is_latest(now, user, node, *ago, |it| &mut it.mode) {
                     self.wrote(now, user);
                     // Who hid was there last when it chose to.
@@ -92,7 +96,7 @@ impl Store for MemoryStore {
                     }
                 }
             }
-            Request::SetNote { user, note, ago } => {
+            Request::SetNote { user, note, ago, .. } => {
                 if self.past.is_latest(now, user, node, *ago, |it| &mut it.note) {
                     self.wrote(now, user);
                     let (id, change) = self.directory.set_note(user, note);
@@ -143,18 +147,19 @@ impl Store for MemoryStore {
                 reports = self.read(now, users);
                 outlooks.push(self.outlook(now, viewer));
             }
+            Request::Locate { user } => places = self.places(user),
             Request::List { viewer, at_most } => {
                 let present = self.directory.present(*at_most);
                 reports = present.into_iter().map(|it| self.report(now, it)).collect();
                 outlooks.push(self.outlook(now, viewer));
             }
-            Request::Join { name, seat, room } => {
-                if let Some(session) = self.claimed(node, name, *seat) {
+            Request::Join { name, room } => {
+                if let Some(session) = self.held_by(node, name) {
                     self.directory.join(session, room);
                 }
             }
-            Request::Leave { name, seat, room } => {
-                if let Some(session) = self.claimed(node, name, *seat) {
+            Request::Leave { name, room } => {
+                if let Some(session) = self.held_by(node, name) {
                     self.directory.leave(session, room);
                 }
             }
@@ -210,6 +215,7 @@ impl Store for MemoryStore {
             outlooks,
             rooms,
             turned,
+            places,
         }
     }
 
@@ -226,6 +232,25 @@ impl MemoryStore {
             .filter_map(|user| self.directory.find(user))
             .map(|id| self.report(now, id))
             .collect()
+    }
+}
+
+impl MemoryStore {
+    /// Where a user's sessions are.
+    fn places(&self, user: &str) -> Vec<Place> {
+        let Some(id) = self.directory.find(user) else { return Vec::new() };
+        let place = |session| {
+            let (seat, view) = (self.seats.get(&session)?, self.directory.view(session)?);
+            Some(Place {
+                node: seat.claim.node,
+                session: view.session,
+                generation: view.generation,
+                lingering: view.lingering,
+                idle: view.idle,
+                passive: view.passive,
+            })
+        };
+        self.directory.ids_of(id).filter_map(place).collect()
     }
 }
 

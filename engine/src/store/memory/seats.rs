@@ -1,11 +1,15 @@
 //! The seats of sessions: who holds each, until when, and how they end.
 
+use std::sync::Arc;
+
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::MemoryStore;
-use crate::core::directory::{Joining, SessionId};
-use crate::store::{Claim, Departed, HeldBy, NodeId, Notice, Register, Report, SessionName};
+use crate::core::directory::{Joining, SessionId, UserId};
+use crate::store::{
+    Claim, Departed, HeldBy, NodeId, Notice, Register, Report, SessionName, Speaker,
+};
 
 /// Sessions that one user may have at a time.
 const SESSIONS_OF_A_USER: usize = 256;
@@ -23,16 +27,15 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// Whether it is of a later connect than a claim that is told so long after its connect.
-    fn is_later_than(&self, claim: Claim, connected: Time, ago: Span) -> bool {
+    /// Whether it is of a later connect than a claim; where the two are of one moment, whether it `stays`.
+    fn is_later_than(&self, claim: Claim, connected: Time, stays: bool) -> bool {
         if on(Fault::EarlierClaimWins) {
             return false;
         }
         if self.claim.node == claim.node {
             return self.claim.seat > claim.seat;
         }
-        // Where two are of one moment, the one that was told late does not unseat the other.
-        self.connected > connected || (self.connected == connected && ago != Span::ZERO)
+        self.connected > connected || (self.connected == connected && stays)
     }
 }
 
@@ -48,6 +51,22 @@ impl MemoryStore {
     pub(super) fn claimed(&self, node: NodeId, name: &SessionName, seat: u64) -> Option<SessionId> {
         let (session, row) = self.seat_of(name)?;
         (row.claim == Claim { node, seat }).then_some(session)
+    }
+
+    /// Whether a later connect has the session that this one says something in the name of, or has had it.
+    pub(super) fn is_over(&self, now: Time, node: NodeId, user: &Arc<str>, by: &Speaker) -> bool {
+        let name = SessionName { user: Arc::clone(user), session: Arc::clone(&by.session) };
+        let (claim, connected) = (Claim { node, seat: by.seat }, now - by.connected_ago);
+        match self.seat_of(&name) {
+            Some((_, seat)) => seat.is_later_than(claim, connected, true),
+            None => self.past.has_ended_since(&name, claim, connected),
+        }
+    }
+
+    /// The session, if this node holds it.
+    pub(super) fn held_by(&self, node: NodeId, name: &SessionName) -> Option<SessionId> {
+        let (session, row) = self.seat_of(name)?;
+        (row.claim.node == node).then_some(session)
     }
 
     fn index(&mut self, session: SessionId) {
@@ -81,7 +100,7 @@ impl MemoryStore {
         let user = self.directory.shared_name(user);
         if let Some(name) = self.directory.session_name(session) {
             let name = SessionName { user, session: name.into() };
-            self.past.ended(now, name, seat.connected);
+            self.past.ended(now, name, seat.claim, seat.connected);
         }
     }
 
@@ -110,8 +129,11 @@ impl MemoryStore {
         let user = self.directory.find(&name.user);
         let (present, before) = self.seat_of(name).unzip();
         let later = match &before {
-            Some(seat) => seat.is_later_than(claim, connected, register.connected_ago),
-            None => self.past.has_ended_since(name, connected),
+            // One that is told late does not unseat another of the same moment.
+            Some(seat) => {
+                seat.is_later_than(claim, connected, register.connected_ago != Span::ZERO)
+            }
+            None => self.past.has_ended_since(name, claim, connected),
         };
         if later {
             return HeldBy::Another;
@@ -129,8 +151,10 @@ impl MemoryStore {
         if let Some(session) = present {
             self.unindex(session);
         }
-        // A session of before an outage goes on in its generation.
+        // A session of before an outage goes on in its generation, and so does one whose node has not heard of it.
         let same = before.is_none_or(|it| it.claim == claim);
+        let held = present.filter(|_| same).and_then(|it| self.directory.view(it));
+        let generation = register.generation.or(held.map(|it| it.generation));
         let joined = self.directory.connect(
             now,
             &Joining {
@@ -140,7 +164,7 @@ impl MemoryStore {
                 idle: register.idle,
                 mode: register.mode,
                 device: &register.device,
-                generation: register.generation.filter(|_| same),
+                generation: generation.filter(|_| same),
             },
         );
         if register.mode.is_some_and(|it| it.fresh) {
@@ -152,6 +176,13 @@ impl MemoryStore {
         }
         for room in &register.rooms {
             self.directory.join(session, room);
+        }
+        if register.no_others {
+            for room in self.directory.rooms_of(session).to_vec() {
+                if !register.rooms.contains(&room) {
+                    self.directory.leave(session, &room);
+                }
+            }
         }
         self.seats.insert(
             session,
@@ -188,11 +219,24 @@ impl MemoryStore {
         heard: Time,
         turned: &mut Vec<Report>,
     ) {
-        self.vacate(now, session);
         let Some(user) = self.directory.user_of(session) else { return };
         let name = self.directory.shared_name(user);
         self.wrote(now, &name);
-        let change = self.directory.end(session, heard);
+        self.end_all(now, user, &[(session, heard)], turned);
+    }
+
+    /// Sessions of a user end, each last heard then: one change, however many they are.
+    pub(super) fn end_all(
+        &mut self,
+        now: Time,
+        user: UserId,
+        sessions: &[(SessionId, Time)],
+        turned: &mut Vec<Report>,
+    ) {
+        for &(session, _) in sessions {
+            self.vacate(now, session);
+        }
+        let change = self.directory.end_all(user, sessions);
         self.publish(now, user, change, turned);
     }
 
@@ -208,15 +252,20 @@ impl MemoryStore {
         let (heard, connected) = (now - it.heard_ago, now - it.connected_ago);
         let claim = Claim { node, seat: it.seat };
         match self.seat_of(name) {
-            Some((session, seat)) if !seat.is_later_than(claim, connected, it.connected_ago) => {
+            // Of two of one moment it was the one told first, or it would hold the seat.
+            Some((session, seat)) if !seat.is_later_than(claim, connected, true) => {
                 if seat.claim.node != node && !on(Fault::ReplacedUntold) {
                     self.tell(seat.claim.node, Notice::Replaced { seat: seat.claim.seat });
                 }
-                self.end(now, session, heard, turned);
+                match self.directory.user_of(session) {
+                    // A node has swept.
+                    Some(user) if !it.bye => self.end_due(now, user, &[(session, heard)], turned),
+                    _ => self.end(now, session, heard, turned),
+                }
             }
             Some(_) => {}
-            None if self.past.has_ended_since(name, connected) => {}
-            None => self.past.ended(now, name.clone(), connected),
+            None if self.past.has_ended_since(name, claim, connected) => {}
+            None => self.past.ended(now, name.clone(), claim, connected),
         }
         // It was there, whatever was known of it here.
         // A revoked account's connects are refused, and what they said is of nobody.
@@ -249,9 +298,7 @@ impl MemoryStore {
             let notice = Notice::Revoked { seat: seat.claim.seat };
             self.tell(seat.claim.node, notice);
             ended.push((session, self.heard_of(&seat)));
-            self.vacate(now, session);
         }
-        let change = self.directory.end_all(id, &ended);
-        self.publish(now, id, change, turned);
+        self.end_all(now, id, &ended, turned);
     }
 }

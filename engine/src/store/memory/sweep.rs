@@ -1,10 +1,13 @@
 //! Who is still there: signs of life of nodes and what they cover, and the sweep.
 
+use std::collections::BTreeMap;
+
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
-use super::{MemoryStore, ON_TIME, RENEWED_EVERY, UNREACHED};
-use crate::core::directory::SessionId;
+use super::seats::Seat;
+use super::{HEALS, MemoryStore, ON_TIME, RENEWED_EVERY};
+use crate::core::directory::{SessionId, UserId};
 use crate::store::{NodeId, Notice, Report, SessionName, Silent};
 
 /// For how long a session that has ended is remembered at least: a node that stood still for so long and
@@ -14,7 +17,7 @@ const REMEMBERED: Span = Span::from_secs(300);
 impl MemoryStore {
     /// Whether it is only just that nodes ask again, after a time in which none did.
     pub(super) fn was_unreached(&self, now: Time) -> bool {
-        self.asked_again.is_some_and(|at| now.since(at) < UNREACHED)
+        self.asked_again.is_some_and(|at| now.since(at) < HEALS)
     }
 
     /// Ends what is due; whoever sweeps, each is ended once.
@@ -38,15 +41,22 @@ impl MemoryStore {
         if on(Fault::CoveredForever) {
             return;
         }
+        let mut by_user: BTreeMap<UserId, Vec<(SessionId, Time)>> = BTreeMap::new();
         for session in ended {
             let Some(&seat) = self.seats.get(&session) else { continue };
-            let spared = self.nodes.get(&seat.claim.node).map_or(Time::ZERO, |it| it.spared_until);
-            if now < spared && seat.lingers_until.is_none() {
+            let Some(user) = self.directory.user_of(session) else { continue };
+            if !self.is_due(now, &seat) {
                 continue;
             }
             let heard = self.heard_of(&seat);
             self.tell(seat.claim.node, Notice::Ended { seat: seat.claim.seat });
-            self.end(now, session, heard, turned);
+            by_user.entry(user).or_default().push((session, heard));
+        }
+        // One change a user, however many of its sessions end: their order shows nowhere.
+        for (user, sessions) in by_user {
+            let name = self.directory.shared_name(user);
+            self.wrote(now, &name);
+            self.end_all(now, user, &sessions, turned);
         }
         let keep = self.settings.ttl + self.settings.ttl;
         self.past.forget(now, keep.max(REMEMBERED));
@@ -62,6 +72,36 @@ impl MemoryStore {
         for node in gone {
             self.forget_node(node);
         }
+    }
+
+    /// Whether a sweep ends the session.
+    fn is_due(&self, now: Time, seat: &Seat) -> bool {
+        let spared = self.nodes.get(&seat.claim.node).map_or(Time::ZERO, |it| it.spared_until);
+        self.deadline_of(seat) <= now && (now >= spared || seat.lingers_until.is_some())
+    }
+
+    /// Ends these sessions of a user, each heard then, and with them those that are due, unless nobody is swept now: what
+    /// the user would be between one end and the next it never was.
+    pub(super) fn end_due(
+        &mut self,
+        now: Time,
+        user: UserId,
+        these: &[(SessionId, Time)],
+        turned: &mut Vec<Report>,
+    ) {
+        let mut ended = these.to_vec();
+        let swept = now >= self.spared_until && !self.was_unreached(now);
+        for session in self.directory.ids_of(user).filter(|_| swept).collect::<Vec<_>>() {
+            let seat = self.seats.get(&session).copied().filter(|it| self.is_due(now, it));
+            let Some(seat) = seat.filter(|_| !these.iter().any(|it| it.0 == session)) else {
+                continue;
+            };
+            self.tell(seat.claim.node, Notice::Ended { seat: seat.claim.seat });
+            ended.push((session, self.heard_of(&seat)));
+        }
+        let name = self.directory.shared_name(user);
+        self.wrote(now, &name);
+        self.end_all(now, user, &ended, turned);
     }
 
     /// A run of a node that asks no more and holds nothing any more.

@@ -6,9 +6,10 @@ use greendot_protocol::Span;
 use redis::Cmd;
 
 use super::keys::Keys;
+use super::patience::Patience;
 use super::scripts::{Name, Scripts};
 use crate::core::Settings;
-use crate::store::{NodeId, Register, Request, SessionName, Silent};
+use crate::store::{NodeId, Register, Request, SessionName, Silent, Speaker};
 
 /// Sessions that one script ends at most: some milliseconds of the server's time.
 const SLICE: u32 = 100;
@@ -30,6 +31,8 @@ pub(super) struct Calls {
     scripts: Arc<Scripts>,
     /// What all scripts are told.
     common: [String; 8],
+    /// Until when they may be carried out; none: whenever.
+    pub(super) patience: Option<Patience>,
     node: u64,
     /// Words to all nodes that were said so far.
     words: u64,
@@ -42,6 +45,7 @@ impl Calls {
         node: NodeId,
         settings: &Settings,
         thin: bool,
+        patience: Option<Patience>,
     ) -> Self {
         let millis = |span: Span| span.as_millis().to_string();
         let common = [
@@ -54,7 +58,7 @@ impl Calls {
             settings.roster_limit().to_string(),
             millis(settings.warmup()),
         ];
-        Self { keys, scripts, common, node: node.0, words: 0 }
+        Self { keys, scripts, common, patience, node: node.0, words: 0 }
     }
 
     /// Where a partition tells this node.
@@ -69,15 +73,18 @@ impl Calls {
     fn call(&self, partition: usize, name: Name) -> Call {
         let mut command = Cmd::new();
         command.arg("EVALSHA").arg(self.scripts.hash(name));
-        self.fill(partition, command)
+        self.fill(partition, command, self.patience.as_ref())
     }
 
     /// What every script is told.
-    fn fill(&self, partition: usize, mut command: Cmd) -> Call {
+    fn fill(&self, partition: usize, mut command: Cmd, patience: Option<&Patience>) -> Call {
         command.arg(1).arg(self.keys.tag(partition));
-        for it in &self.common {
+        let [others @ .., warmup] = &self.common;
+        for it in others {
             command.arg(it);
         }
+        let until = patience.map_or(0, |it| it.until(partition));
+        command.arg(format!("{warmup} {until}"));
         Call { partition, command }
     }
 
@@ -119,7 +126,8 @@ impl Calls {
     pub(super) fn open(&self, partition: usize, fresh: bool) -> Call {
         let mut command = Cmd::new();
         command.arg("EVAL").arg(self.scripts.text(Name::Open));
-        self.fill(partition, command).with(&[if fresh { "1" } else { "0" }])
+        // It is kept, and said at each connection.
+        self.fill(partition, command, None).with(&[if fresh { "1" } else { "0" }])
     }
 
     pub(super) fn sweep(&self, partition: usize) -> Call {
@@ -137,7 +145,10 @@ impl Calls {
             Request::End(it) => {
                 let mut call = self.session("end", &it.name, Some(it.seat));
                 let command = call.command.arg(it.heard_ago.as_millis());
-                command.arg(it.connected_ago.as_millis()).arg(u8::from(it.passive));
+                command
+                    .arg(it.connected_ago.as_millis())
+                    .arg(u8::from(it.passive))
+                    .arg(u8::from(it.bye));
                 vec![call]
             }
             Request::HearNothing => {
@@ -151,18 +162,15 @@ impl Calls {
             Request::SetIdle { name, seat, idle } => {
                 vec![self.session(if *idle { "idle" } else { "active" }, name, Some(*seat))]
             }
-            Request::Join { name, seat, room } => {
-                vec![self.session("join", name, Some(*seat)).with(&[room])]
-            }
-            Request::Leave { name, seat, room } => {
-                vec![self.session("leave", name, Some(*seat)).with(&[room])]
-            }
+            Request::Join { name, room } => vec![self.session("join", name, None).with(&[room])],
+            Request::Leave { name, room } => vec![self.session("leave", name, None).with(&[room])],
             Request::SignOut(name) => vec![self.session("sign_out", name, None)],
-            Request::SetMode { user, mode, ago } => {
-                vec![self.user("mode", user, *ago).with(&[&(*mode as u8).to_string()])]
+            Request::SetMode { user, mode, ago, by } => {
+                let call = self.user("mode", user, *ago).with(&[&(*mode as u8).to_string()]);
+                vec![said_by(call, by.as_ref())]
             }
-            Request::SetNote { user, note, ago } => {
-                vec![self.user("note", user, *ago).with(&[note])]
+            Request::SetNote { user, note, ago, by } => {
+                vec![said_by(self.user("note", user, *ago).with(&[note]), by.as_ref())]
             }
             Request::SetLastSeen { user, wish, ago } => {
                 vec![self.user("wish", user, *ago).with(&[&(*wish as u8).to_string()])]
@@ -176,6 +184,9 @@ impl Calls {
             }
             Request::Own { users } => self.by_partition(Name::Watch, &["own"], users),
             Request::Disown { users } => self.by_partition(Name::Watch, &["disown"], users),
+            Request::Locate { user } => {
+                vec![self.call(self.keys.partition_of(user), Name::Watch).with(&["locate", user])]
+            }
             Request::Look { viewers } => self.everywhere(Name::Outlook, "look", viewers),
             Request::LookAway { viewers } => self.everywhere(Name::Outlook, "look_away", viewers),
             Request::LookInto { rooms } => self.everywhere(Name::Room, "look_into", rooms),
@@ -224,6 +235,7 @@ impl Calls {
         command.arg(or_empty(it.mode.map(|it| it.mode as u64)));
         command.arg(or_empty(it.mode.map(|it| it.revision.0.into())));
         command.arg(u8::from(it.mode.is_some_and(|it| it.fresh))).arg(&*it.device);
+        command.arg(u8::from(it.no_others));
         for room in &it.rooms {
             command.arg(&**room);
         }
@@ -307,4 +319,11 @@ impl Call {
         }
         self
     }
+}
+
+/// The same, said over this connect.
+fn said_by(call: Call, by: Option<&Speaker>) -> Call {
+    let Some(by) = by else { return call };
+    let (seat, connected_ago) = (by.seat.to_string(), by.connected_ago.as_millis().to_string());
+    call.with(&[&by.session, &seat, &connected_ago])
 }

@@ -1,20 +1,22 @@
 //! What a node asks of Redis, kept in order over all the servers that it takes.
 
+mod routes;
+
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use greendot_protocol::{Span, Time};
-use redis::{ConnectionInfo, IntoConnectionInfo};
+use redis::ConnectionInfo;
 use tokio::sync::mpsc;
 
+use super::OpenError;
 use super::calls::{Call, Calls};
 use super::composer::Composer;
 use super::keys::Keys;
 use super::link::{Event, Link, Ticket};
 use super::part::Part;
-use super::server::{About, Place, places};
-use super::{OpenError, RedisStore};
-use crate::clock::{Clock, sleep, spawn, timeout};
+use super::server::Place;
+use crate::clock::{Clock, spawn, timeout};
 use crate::store::{FromStore, Request};
 
 /// Requests that may wait to be sent on; a healthy store lets few wait.
@@ -22,12 +24,6 @@ const QUEUE: usize = 1 << 15;
 
 /// How long it may take until all partitions are open.
 const OPEN: Duration = Duration::from_millis(5_000);
-
-/// How long it may take to learn which server has what.
-const MAP: Duration = Duration::from_millis(2_000);
-
-/// No more often than this is it asked.
-const MAP_EVERY: Duration = Duration::from_millis(250);
 
 /// Tickets of sweeps that nobody waits for.
 const NOBODY: u64 = u64::MAX;
@@ -104,45 +100,6 @@ impl Client {
         mpsc::channel(QUEUE)
     }
 
-    /// Takes another map: links to servers that have other partitions now start anew.
-    fn route(&mut self, map: &[Place], fresh: bool) -> Result<(), OpenError> {
-        let mut links: Vec<Link> = Vec::new();
-        let mut routes = vec![0; map.len()];
-        for place in map {
-            if links.iter().any(|it| it.place == *place) {
-                continue;
-            }
-            let has = |map: &[Place]| -> Vec<usize> {
-                (0..map.len()).filter(|it| map[*it] == *place).collect()
-            };
-            let partitions = has(map);
-            for &it in &partitions {
-                routes[it] = links.len();
-            }
-            let had: Vec<usize> = (0..self.routes.len())
-                .filter(|it| self.links.get(self.routes[*it]).is_some_and(|it| it.place == *place))
-                .collect();
-            let old = self.links.iter().position(|it| it.place == *place);
-            links.push(match old.filter(|_| had == partitions) {
-                Some(old) => self.links[old].clone(),
-                None => {
-                    self.down.push(place.clone());
-                    Link::start(
-                        client_for(&self.info, place)?,
-                        place.clone(),
-                        &self.calls,
-                        partitions,
-                        fresh,
-                        self.events.0.clone(),
-                    )
-                }
-            });
-        }
-        self.down.retain(|it| links.iter().any(|link| link.place == *it));
-        (self.links, self.routes) = (links, routes);
-        Ok(())
-    }
-
     /// Waits until every partition is open, and works on from there.
     ///
     /// # Errors
@@ -193,30 +150,6 @@ impl Client {
                 map = Some(self.look_up());
             }
         }
-    }
-
-    /// Asks the servers known which of them has what, beside everything else.
-    fn look_up(&self) -> mpsc::Receiver<Vec<Place>> {
-        let (found, map) = mpsc::channel(1);
-        let mut known: Vec<Place> = self.links.iter().map(|it| it.place.clone()).collect();
-        known.push(None);
-        let (info, keys) = (self.info.clone(), self.keys.clone());
-        spawn(async move {
-            sleep(MAP_EVERY).await;
-            for place in known {
-                let ask = async {
-                    let client = client_for(&info, &place)?;
-                    let mut connection = client.get_multiplexed_async_connection().await?;
-                    places(&mut connection, &keys).await
-                };
-                if let Some(Ok(places)) = timeout(MAP, ask).await {
-                    // Nobody waits if all ends.
-                    let _ = found.send(places).await;
-                    return;
-                }
-            }
-        });
-        map
     }
 
     fn ask(&mut self, number: u64, request: Request) {
@@ -356,77 +289,5 @@ async fn next(map: &mut Option<mpsc::Receiver<Vec<Place>>>) -> Option<Vec<Place>
     match map {
         Some(map) => map.recv().await,
         None => std::future::pending().await,
-    }
-}
-
-/// A client for one server, as the URL has it but for the place.
-pub(super) fn client_for(info: &ConnectionInfo, place: &Place) -> Result<redis::Client, OpenError> {
-    let mut info = info.clone();
-    if let Some((host, port)) = place {
-        let addr = match info.addr() {
-            redis::ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
-                redis::ConnectionAddr::TcpTls {
-                    host: host.clone(),
-                    port: *port,
-                    insecure: *insecure,
-                    tls_params: tls_params.clone(),
-                }
-            }
-            _ => redis::ConnectionAddr::Tcp(host.clone(), *port),
-        };
-        info = info.set_addr(addr);
-    }
-    Ok(redis::Client::open(info)?)
-}
-
-/// What the URL says, with the newer protocol: by it, what is published comes over the connection
-/// that asks.
-pub(super) fn connection_info(url: &str) -> Result<ConnectionInfo, OpenError> {
-    let wrong = |reason: String| OpenError::Url { reason };
-    let info = url.into_connection_info().map_err(|error| wrong(error.to_string()))?;
-    let settings = info.redis_settings().clone().set_protocol(redis::ProtocolVersion::RESP3);
-    Ok(info.set_redis_settings(settings))
-}
-
-/// The first look at a server: whether it can be the store, and which servers have what.
-pub(super) async fn first_look(
-    info: &ConnectionInfo,
-    store: &RedisStore,
-    keys: &Keys,
-) -> Result<(bool, Vec<Place>), OpenError> {
-    let mut connection = dial(info, &None).await?;
-    let about = About::ask(&mut connection).await?;
-    let at = info.addr().to_string();
-    if !about.is_cluster() {
-        about.check(&at)?;
-        super::agreement::agree(&mut connection, store, keys).await?;
-        for partition in 0..keys.count() {
-            super::agreement::look_at_keys(&mut connection, store, keys, partition).await?;
-        }
-        return Ok((false, vec![None; keys.count()]));
-    }
-    let map = places(&mut connection, keys).await?;
-    let settings = super::server::place_of(&mut connection, keys.settings_slot()).await?;
-    let mut connection = dial(info, &settings).await?;
-    super::agreement::agree(&mut connection, store, keys).await?;
-    for (partition, place) in map.iter().enumerate() {
-        let mut connection = dial(info, place).await?;
-        let about = About::ask(&mut connection).await?;
-        about.check(&place.as_ref().map_or(String::new(), |it| format!("{}:{}", it.0, it.1)))?;
-        super::agreement::look_at_keys(&mut connection, store, keys, partition).await?;
-    }
-    Ok((true, map))
-}
-
-async fn dial(
-    info: &ConnectionInfo,
-    place: &Place,
-) -> Result<redis::aio::MultiplexedConnection, OpenError> {
-    let client = client_for(info, place)?;
-    let at = client.get_connection_info().addr().to_string();
-    match timeout(MAP, client.get_multiplexed_async_connection()).await {
-        Some(Ok(connection)) => Ok(connection),
-        Some(Err(error)) => Err(OpenError::Connect { at, error }),
-        None => Err(OpenError::Silent),
     }
 }

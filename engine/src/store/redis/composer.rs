@@ -5,26 +5,18 @@
 //! place in a room: a script sees the change and whom it is to be told in one piece, and no order
 //! has to be kept between partitions. What is put together here is only added up.
 
+mod notices;
+mod rosters;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use greendot_protocol::{Epoch, Span, Time};
 
+use self::rosters::{Room, roster};
 use super::keys::{Keys, fnv};
-use super::notice::{Bundle, Told};
 use super::part::{Part, PartOutlook, PartRoster};
-use super::words::BadWords;
-use crate::core::directory::Roster;
-use crate::store::{BarReport, HeldBy, Notice, OutlookReport, Reply, Report, Request};
-
-/// Members of whom a room too large to name all tells some.
-const CANDIDATES: usize = 16;
-
-/// A room that is too large to name all is told of once in each of these, counted by the clock.
-const ROOM_EVERY: Span = Span::from_millis(1_000);
-
-/// Words to all nodes that are remembered, so that each counts once.
-const WORDS: usize = 64;
+use crate::store::{BarReport, HeldBy, OutlookReport, Reply, Report, Request};
 
 /// What a node knows of one partition.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,15 +55,6 @@ pub(super) struct Composer {
 
 /// With when it was said, by its partition's clock.
 type Dated<T> = (Time, T);
-
-#[derive(Debug, Default)]
-struct Room {
-    parts: BTreeMap<usize, PartRoster>,
-    /// When the node was told last that there is a crowd.
-    told: Time,
-    /// Whether something has not been told.
-    untold: bool,
-}
 
 impl Composer {
     pub(super) fn new(keys: Keys, room_limit: usize) -> Self {
@@ -186,6 +169,7 @@ impl Composer {
             outlooks: Vec::new(),
             rooms: Vec::new(),
             turned: std::mem::take(&mut self.turned),
+            places: Vec::new(),
         };
         let mut outlooks: BTreeMap<Arc<str>, BTreeMap<usize, Dated<PartOutlook>>> = BTreeMap::new();
         let mut rosters: BTreeMap<Arc<str>, BTreeMap<usize, PartRoster>> = BTreeMap::new();
@@ -196,6 +180,7 @@ impl Composer {
             }
             reply.reports.extend(part.reports.into_iter().map(|it| aged(it, later)));
             reply.turned.extend(part.turned.into_iter().map(|it| aged(it, later)));
+            reply.places.extend(part.places);
             for it in part.outlooks {
                 outlooks
                     .entry(Arc::clone(&it.viewer))
@@ -285,148 +270,12 @@ impl Composer {
             bars,
         }
     }
-
-    /// What a partition has published to this node: notices with their numbers.
-    ///
-    /// # Errors
-    ///
-    /// If that is nothing that a script publishes.
-    pub(super) fn hear(
-        &mut self,
-        now: Time,
-        partition: usize,
-        row: &[u8],
-    ) -> Result<Vec<(u64, Notice)>, BadWords> {
-        let Bundle { epoch: said_in, at, told } = Bundle::read(row)?;
-        let current = self.epoch();
-        let is_current = self.shares[partition].epoch == said_in;
-        // The node throws away what is of another epoch than its own.
-        let epoch = if is_current { current } else { Epoch(!current.0) };
-        let mut notices = Vec::new();
-        for (number, told) in told {
-            let share = &mut self.shares[partition];
-            if is_current && number <= share.seen {
-                // Given up before; it is made up for already.
-                continue;
-            }
-            if is_current {
-                // What was skipped is lost, and leaves a gap.
-                self.told += number - share.seen;
-                share.seen = number;
-                share.said = share.said.max(number);
-            } else {
-                self.told += 1;
-            }
-            let notice = match told {
-                Told::Changed(report) => Some(Notice::Changed { epoch, at, report }),
-                Told::Outlook(part) => self.hear_outlook(partition, (at, part), is_current),
-                Told::Room(part) => self.hear_room(now, partition, part, is_current),
-                Told::Sessions { user, sessions } => Some(Notice::Sessions { at, user, sessions }),
-                Told::SignedOut(seat) => Some(Notice::SignedOut { seat }),
-                Told::Replaced(seat) => Some(Notice::Replaced { seat }),
-                Told::Ended(seat) => Some(Notice::Ended { seat }),
-                Told::Revoked(seat) => Some(Notice::Revoked { seat }),
-                Told::Mode { seat, mode, revision } => Some(Notice::Mode { seat, mode, revision }),
-                Told::Audience { user, viewer, word } => {
-                    self.is_new(word).then_some(Notice::AudienceChanged { user, viewer })
-                }
-            };
-            notices.push((self.told, notice.unwrap_or(Notice::Nothing)));
-        }
-        Ok(notices)
-    }
-
-    fn hear_outlook(
-        &mut self,
-        partition: usize,
-        (at, part): Dated<PartOutlook>,
-        is_current: bool,
-    ) -> Option<Notice> {
-        let viewer = Arc::clone(&part.viewer);
-        let held = self.outlooks.get_mut(&viewer).filter(|_| is_current)?;
-        take_newer(held, partition, (at, part), |it| it.1.number);
-        if held.len() < self.shares.len() {
-            // The others are on their way, with the answer.
-            return None;
-        }
-        let outlook = self.outlook(at, &viewer, &self.outlooks[&viewer]);
-        Some(Notice::Outlook { epoch: self.epoch(), at, outlook })
-    }
-
-    fn hear_room(
-        &mut self,
-        now: Time,
-        partition: usize,
-        part: PartRoster,
-        is_current: bool,
-    ) -> Option<Notice> {
-        let name = Arc::clone(&part.room);
-        let all = self.shares.len();
-        let room = self.rooms.get_mut(&name).filter(|_| is_current)?;
-        take_newer(&mut room.parts, partition, part, |it| it.number);
-        if room.parts.len() < all {
-            return None;
-        }
-        let roster = roster(self.room_limit, &name, &room.parts);
-        // Each partition keeps to the rate; together they would not.
-        if roster.count > self.room_limit && turn(room.told) == turn(now) {
-            room.untold = true;
-            return None;
-        }
-        (room.told, room.untold) = (now, false);
-        Some(Notice::Room { epoch: self.epoch(), roster })
-    }
-
-    /// Crowds of which something was held back until now.
-    pub(super) fn take_untold(&mut self, now: Time) -> Vec<(u64, Notice)> {
-        let epoch = self.epoch();
-        let all = self.shares.len();
-        let mut notices = Vec::new();
-        for (name, room) in &mut self.rooms {
-            if room.untold && turn(room.told) != turn(now) && room.parts.len() == all {
-                (room.told, room.untold) = (now, false);
-                self.told += 1;
-                let roster = roster(self.room_limit, name, &room.parts);
-                notices.push((self.told, Notice::Room { epoch, roster }));
-            }
-        }
-        notices
-    }
-
-    /// Whether a word to all nodes comes for the first time.
-    fn is_new(&mut self, word: Box<str>) -> bool {
-        if self.words.contains(&word) {
-            return false;
-        }
-        if self.words.len() == WORDS {
-            self.words.pop_front();
-        }
-        self.words.push_back(word);
-        true
-    }
-}
-
-/// Which of the spans of [`ROOM_EVERY`] a time is in.
-fn turn(at: Time) -> u64 {
-    at.as_millis() / ROOM_EVERY.as_millis()
 }
 
 fn take_newer<T>(held: &mut BTreeMap<usize, T>, partition: usize, part: T, number: fn(&T) -> u64) {
     if held.get(&partition).is_none_or(|it| number(it) <= number(&part)) {
         held.insert(partition, part);
     }
-}
-
-/// Who is in a room, over all partitions.
-fn roster(limit: usize, name: &Arc<str>, parts: &BTreeMap<usize, PartRoster>) -> Roster {
-    let count = parts.values().map(|it| it.count).sum();
-    let mut members: Vec<Arc<str>> =
-        parts.values().flat_map(|it| it.members.iter().map(Arc::clone)).collect();
-    // In an order that has nothing to do with them, and always the same.
-    members.sort_unstable_by_key(|it| fnv(it.as_bytes()));
-    members.truncate(if count > limit { CANDIDATES } else { limit });
-    let number = parts.values().map(|it| it.number).sum();
-    Roster { room: Arc::clone(name), number, count, members }
 }
 
 fn aged(report: Report, later: Span) -> Report {

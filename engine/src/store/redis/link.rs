@@ -7,12 +7,14 @@
 
 use std::time::Duration;
 
+use greendot_protocol::Time;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::{AsyncConnectionConfig, PushInfo, PushKind, RedisResult, Value};
 use tokio::sync::mpsc;
 
 use super::OpenError;
 use super::calls::{Call, Calls};
+use super::patience::Patience;
 use super::server::{About, Place};
 use crate::clock::{sleep, spawn, timeout};
 
@@ -73,7 +75,8 @@ impl Link {
             opens: partitions.iter().map(|&it| calls.open(it, fresh)).collect(),
             opens_anew: partitions.iter().map(|&it| calls.open(it, false)).collect(),
         };
-        let line = Line { client, place: place.clone(), opening, events };
+        let patience = calls.patience.clone();
+        let line = Line { client, place: place.clone(), opening, patience, events };
         spawn(line.run(waiting));
         Self { place, queue }
     }
@@ -98,6 +101,7 @@ struct Line {
     client: redis::Client,
     place: Place,
     opening: Opening,
+    patience: Option<Patience>,
     events: mpsc::UnboundedSender<Event>,
 }
 
@@ -189,6 +193,8 @@ impl Line {
                 other => return Err(OpenError::Answer(format!("{other:?}"))),
             }
         }
+        // Before anything is asked of this server, which may be another one than before.
+        self.compare(&mut connection, None).await?;
         let _ = self.events.send(Event::Opened(self.place.clone(), opened));
         Ok(connection)
     }
@@ -200,7 +206,12 @@ impl Line {
         waiting: &mut mpsc::Receiver<(Ticket, Call)>,
     ) -> Option<OpenError> {
         let mut batch = Vec::with_capacity(BATCH);
+        let mut compared = None;
         loop {
+            match self.compare(&mut connection, compared).await {
+                Ok(last) => compared = last,
+                Err(error) => return Some(OpenError::Redis(error)),
+            }
             if waiting.recv_many(&mut batch, BATCH).await == 0 {
                 return None;
             }
@@ -224,6 +235,17 @@ impl Line {
                 return failed;
             }
         }
+    }
+
+    /// Learns how the server's clock stands, every now and then.
+    async fn compare(
+        &self,
+        connection: &mut MultiplexedConnection,
+        last: Option<Time>,
+    ) -> RedisResult<Option<Time>> {
+        let Some(patience) = &self.patience else { return Ok(None) };
+        let partitions = self.opening.partitions.iter().map(|it| it.0);
+        patience.compare(connection, partitions, last).await.map(Some)
     }
 
     /// The scripts were flushed: loads them again, and asks once more.

@@ -9,10 +9,12 @@ mod agreement;
 mod calls;
 mod client;
 mod composer;
+mod dial;
 mod keys;
 mod link;
 mod notice;
 mod part;
+mod patience;
 #[cfg(feature = "redis-played")]
 mod played;
 mod scripts;
@@ -25,8 +27,10 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use self::calls::Calls;
-use self::client::{Asked, Client, connection_info, first_look};
+use self::client::{Asked, Client};
+use self::dial::{connection_info, first_look};
 use self::keys::Keys;
+use self::patience::Patience;
 use self::scripts::Scripts;
 use super::{FromStore, NodeId, Request};
 use crate::core::Settings;
@@ -107,7 +111,8 @@ impl RedisStore {
         let keys = Keys::new(&self.prefix, self.partitions)?;
         let map = first_look(&info, self, &keys).await?;
         let scripts = Arc::new(Scripts::new());
-        let calls = Calls::new(keys.clone(), scripts, node, settings, true);
+        let patience = Some(Patience::new(keys.count()));
+        let calls = Calls::new(keys.clone(), scripts, node, settings, true, patience);
         let (out, said) = mpsc::unbounded_channel();
         let (asks, asked) = Client::queue();
         let client = Client::new(keys, calls, map, info, settings.roster_limit(), fresh, out)?;

@@ -37,9 +37,11 @@ impl Bundle {
     pub(super) fn read(row: &[u8]) -> Result<Self, BadWords> {
         let mut words = Words::new(row);
         let (epoch, at) = (Epoch(words.number()?), Time::from_millis(words.number()?));
+        let mut number: u64 = words.number()?;
         let mut all = Vec::new();
         while !words.is_empty() {
-            all.push((words.number()?, told(&mut words)?));
+            all.push((number, told(&mut words)?));
+            number += 1;
         }
         Ok(Self { epoch, at, told: all })
     }

@@ -7,7 +7,7 @@ use greendot_protocol::{Epoch, Mode, Revision, Span, State, Time, Version};
 use super::words::{BadWords, Words};
 use crate::core::LastSeen;
 use crate::core::directory::Face;
-use crate::store::{BarReport, HeldBy, Report, ScreenReport};
+use crate::store::{BarReport, HeldBy, NodeId, Place, Report, ScreenReport};
 
 /// A partition's answer.
 #[derive(Clone, Debug)]
@@ -23,6 +23,7 @@ pub(super) struct Part {
     pub(super) outlooks: Vec<PartOutlook>,
     pub(super) rosters: Vec<PartRoster>,
     pub(super) turned: Vec<Report>,
+    pub(super) places: Vec<Place>,
 }
 
 /// What stands between a viewer and the users of one partition.
@@ -61,9 +62,21 @@ impl Part {
             outlooks: it.several(outlook)?,
             rosters: it.several(roster)?,
             turned: it.several(report)?,
+            places: it.several(place)?,
         };
         if words.is_empty() { Ok(part) } else { Err(BadWords) }
     }
+}
+
+fn place(words: &mut Words<'_>) -> Result<Place, BadWords> {
+    Ok(Place {
+        node: NodeId(words.number()?),
+        session: words.text()?.into(),
+        generation: words.number()?,
+        lingering: words.flag()?,
+        idle: words.flag()?,
+        passive: words.flag()?,
+    })
 }
 
 fn held(words: &mut Words<'_>) -> Result<HeldBy, BadWords> {

@@ -37,7 +37,7 @@ impl std::fmt::Debug for PlayedRedis {
 }
 
 impl PlayedRedis {
-    /// An empty store.
+    /// A store that is empty at `now`.
     ///
     /// # Errors
     ///
@@ -48,6 +48,7 @@ impl PlayedRedis {
         partitions: u16,
         settings: Settings,
         thin: bool,
+        now: Time,
     ) -> Result<Self, OpenError> {
         let mut connection = redis::Client::open(url)?.get_connection()?;
         let scripts = Scripts::played();
@@ -65,18 +66,36 @@ impl PlayedRedis {
             nodes: BTreeMap::new(),
             notices: VecDeque::new(),
         };
-        store.clear()?;
+        store.begin(now)?;
         Ok(store)
     }
 
-    /// It loses what it held.
+    /// It loses what it held. Others find that out when they ask next; its periods begin now, as if one had at once.
     ///
     /// # Errors
     ///
     /// If Redis does not do what it is asked.
-    pub fn wipe(&mut self) -> Result<(), OpenError> {
+    pub fn wipe(&mut self, now: Time) -> Result<(), OpenError> {
         self.fresh = false;
-        Ok(self.clear()?)
+        Ok(self.begin(now)?)
+    }
+
+    fn begin(&mut self, now: Time) -> RedisResult<()> {
+        self.clear()?;
+        let opening = self.opening(NodeId(0)).1;
+        self.run(now, &opening).map(|_| ())
+    }
+
+    /// How a node asks, and what it asks first.
+    fn opening(&self, node: NodeId) -> (Calls, Vec<Call>) {
+        let (keys, scripts) = (self.keys.clone(), Arc::clone(&self.scripts));
+        let calls = Calls::new(keys, scripts, node, &self.settings, self.thin, None);
+        let mut opening: Vec<_> =
+            (0..self.keys.count()).map(|it| calls.open(it, self.fresh)).collect();
+        for it in &mut opening {
+            it.command.arg("played");
+        }
+        (calls, opening)
     }
 
     fn clear(&mut self) -> RedisResult<()> {
@@ -113,14 +132,8 @@ impl PlayedRedis {
     fn ask(&mut self, now: Time, node: NodeId, request: &Request) -> RedisResult<Reply> {
         let partitions = self.keys.count();
         if !self.nodes.contains_key(&node) {
-            let (keys, scripts) = (self.keys.clone(), Arc::clone(&self.scripts));
-            let calls = Calls::new(keys, scripts, node, &self.settings, self.thin);
+            let (calls, opening) = self.opening(node);
             let mut composer = Composer::new(self.keys.clone(), self.settings.roster_limit());
-            let mut opening: Vec<_> =
-                (0..partitions).map(|it| calls.open(it, self.fresh)).collect();
-            for it in &mut opening {
-                it.command.arg("played");
-            }
             for (partition, part) in self.run(now, &opening)? {
                 composer.opened(now, partition, &part);
             }

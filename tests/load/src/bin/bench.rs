@@ -42,7 +42,7 @@ struct Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Part {
-    /// The core: heartbeats, connects, sweeps, memory, fan-out.
+    /// The core: heartbeats, connects, sweeps, memory, fan-out, a crowd.
     Core,
     /// How the cost of each operation of the core grows.
     Growth,
@@ -89,6 +89,7 @@ fn run(args: &Args) -> io::Result<()> {
         Part::Core => {
             core::sessions(&mut report, 1_000_000 / scale, || ALLOCATOR.allocated());
             core::fanout(&mut report, 100_000 / scale);
+            core::throng(&mut report, 200_000 / scale, || ALLOCATOR.allocated());
             core::shards(&mut report, 1_000_000 / scale);
         }
         Part::Growth => return measure_growth(args),
@@ -100,6 +101,7 @@ fn run(args: &Args) -> io::Result<()> {
         Part::Redis => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let lasts = Duration::from_secs(if args.quick { 5 } else { 30 });
+            runtime.block_on(redis::sweep(&mut report, 100_000 / scale))?;
             runtime.block_on(redis::renewals(&mut report, 50_000 / scale, lasts))?;
         }
         Part::Serve => return server::serve(),

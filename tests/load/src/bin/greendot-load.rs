@@ -1,16 +1,16 @@
-//! `greendot-load`: many clients on one server, and whether each saw the truth.
+//! `greendot-load`: many clients on one server or several, and whether each saw the truth.
 
 use std::io;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
-use greendot_load::load::{Outcome, Plan, run};
-use greendot_load::server::Process;
+use greendot_load::load::{Outcome, Periods, Plan, Stage, Staged, Storm, Word, Workers, run};
 
-/// Runs many clients that come and go, change, and watch each other; says how long things took, and whether each watcher saw
-/// the truth in the end.
+/// Runs many clients that come and go, change, and watch each other, while servers fail if they are to; says how long things
+/// took, and whether each watcher saw the truth.
 #[derive(Parser)]
 #[command(name = "greendot-load")]
 struct Args {
@@ -23,21 +23,43 @@ struct Args {
     /// How often each client does something, on average: chooses a mode, drops and returns, says goodbye.
     #[arg(long, default_value_t = 30.0, value_name = "SECONDS")]
     action_every: f64,
-    /// One client in so many reads nothing for 20 s at a time; 0: none.
+    /// One client in so many stands still for 20 s at a time, and reads nothing; 0: none.
     #[arg(long, default_value_t = 50, value_name = "N")]
     slow_one_in: usize,
+    /// One action in so many is a line cut without a word; 0: none.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    cut_one_in: usize,
     /// Clients that dial in a second.
     #[arg(long, default_value_t = 500, value_name = "N")]
     connect_rate: usize,
     /// How long they live, once all are there.
     #[arg(long, default_value_t = 60, value_name = "N")]
     seconds: u64,
+    /// How often they do so; in between all is quiet, and each view is held against the truth.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    rounds: usize,
     /// Processes that the clients are spread over: each has a limit on descriptors.
     #[arg(long, default_value_t = 2, value_name = "N")]
     processes: usize,
-    /// The port on loopback of a server that runs already (with `--dev`, and its shipped periods).
-    #[arg(long, value_name = "PORT", conflicts_with = "server")]
-    port: Option<u16>,
+    /// Servers to start; more than one share a Redis, which is started, too.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    servers: usize,
+    /// One server alone has a Redis, too.
+    #[arg(long)]
+    redis: bool,
+    /// Something fails so often, on average: servers and Redis are killed, stopped, made to stand still; 0: never.
+    #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
+    fault_every: f64,
+    /// Each round begins with a deploy: one server after the other is replaced, and nobody is to see it.
+    #[arg(long)]
+    deploy: bool,
+    /// What chooses all that is random; printed if it is not given.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// The port on loopback of a server that runs already (with `--dev`, and its shipped periods); again for each of several
+    /// that share their users.
+    #[arg(long, value_name = "PORT")]
+    port: Vec<u16>,
     /// The server to start. By default the one built beside this program.
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
@@ -46,13 +68,15 @@ struct Args {
     worker: Option<usize>,
 }
 
-/// The server's grace of 10 s, a sweep, and time for the last words of a busy machine.
-const SETTLE: Duration = Duration::from_secs(20);
+/// Time for the last words of a busy machine.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+/// Time for clients to come back whose server has failed: the longest of their waits is 30 s.
+const COMING_BACK: Duration = Duration::from_secs(30);
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let result = match args.worker {
-        Some(worker) => work(&args, worker),
+        Some(worker) => work(&args, worker).map(|()| true),
         None => lead(&args),
     };
     match result {
@@ -65,110 +89,110 @@ fn main() -> ExitCode {
     }
 }
 
-/// One of the processes: its outcome goes to its standard output.
-fn work(args: &Args, worker: usize) -> io::Result<bool> {
-    let port = args.port.ok_or_else(|| io::Error::other("a worker is told the port"))?;
+/// One of the processes.
+fn work(args: &Args, worker: usize) -> io::Result<()> {
     let processes = args.processes.max(1);
     let share = args.clients / processes + usize::from(worker < args.clients % processes);
     let plan = Plan {
-        port,
+        ports: args.port.clone(),
         worker,
         clients: share,
         watches: args.watch,
         action_every: Duration::from_secs_f64(args.action_every.clamp(0.01, 1e6)),
         slow_one_in: args.slow_one_in,
+        cut_one_in: args.cut_one_in,
         connect_rate: args.connect_rate.div_ceil(processes).max(1),
-        lasts: Duration::from_secs(args.seconds),
-        settle: SETTLE,
+        seed: args.seed.unwrap_or_default(),
+        unbroken: args.fault_every == 0.0 && !args.deploy,
+        periods: Periods::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let outcome = runtime.block_on(run(plan))?;
-    println!("{}", outcome.to_json());
-    Ok(true)
+    runtime.block_on(run(plan))
 }
 
-/// Starts the server and the processes, and adds up.
+/// Starts servers and processes, lets things fail, and adds up.
 fn lead(args: &Args) -> io::Result<bool> {
+    let fails = args.fault_every > 0.0 || args.deploy;
+    if !args.port.is_empty() && (fails || args.server.is_some()) {
+        return Err(io::Error::other("servers that run already are not started, nor do they fail"));
+    }
     let here = std::env::current_exe()?;
-    let server = match args.port {
-        Some(_) => None,
-        None => {
-            let beside = || here.with_file_name("greendot-server");
-            let program = args.server.clone().unwrap_or_else(beside);
-            Some(Process::start(&program, &["--dev", "--listen", "127.0.0.1:0", "--log", "error"])?)
+    let seed = args.seed.unwrap_or_else(|| {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |it| it.as_secs())
+    });
+    let mut stage = match args.port.as_slice() {
+        [] => {
+            let program = args.server.clone();
+            let program = program.unwrap_or_else(|| here.with_file_name("greendot-server"));
+            let staged = Staged { program, servers: args.servers.max(1), redis: args.redis };
+            Some(Stage::start(&staged)?)
         }
+        _ => None,
     };
-    let port = args.port.or(server.as_ref().map(Process::port)).unwrap_or_default();
-    let before = match &server {
-        Some(server) => Some((server.cpu()?, server.resident()?)),
-        None => None,
-    };
-    let mut workers = Vec::new();
-    for worker in 0..args.processes.max(1) {
-        let mut command = Command::new(&here);
-        command.args(std::env::args_os().skip(1));
-        if args.port.is_none() {
-            command.arg("--port").arg(port.to_string());
+    let ports = stage.as_ref().map_or_else(|| args.port.clone(), Stage::ports);
+    println!("seed {seed}, servers at {ports:?}");
+    let mut told: Vec<String> = std::env::args().skip(1).collect();
+    if args.seed.is_none() {
+        told.extend(["--seed".into(), seed.to_string()]);
+    }
+    for port in stage.iter().flat_map(Stage::ports) {
+        told.extend(["--port".into(), port.to_string()]);
+    }
+    let mut workers = Workers::start(args.processes.max(1), &here, &told)?;
+    workers.are_in()?;
+    let mut storm = Storm::new(seed, Duration::from_secs_f64(args.fault_every.clamp(0.1, 1e6)));
+    let mut clean = true;
+    let mut all = Outcome::default();
+    for round in 1..=args.rounds.max(1) {
+        workers.tell(Word::Live)?;
+        let lasts = Duration::from_secs(args.seconds);
+        match &mut stage {
+            Some(stage) if args.fault_every > 0.0 || args.deploy => {
+                let end = Instant::now() + lasts;
+                if args.deploy {
+                    storm.deploy(stage)?;
+                }
+                let rest = end.saturating_duration_since(Instant::now());
+                if args.fault_every > 0.0 {
+                    storm.blow(stage, &mut workers, rest)?;
+                } else {
+                    sleep(rest);
+                }
+            }
+            _ => sleep(lasts),
         }
-        command.arg("--worker").arg(worker.to_string()).stdout(Stdio::piped());
-        workers.push(command.spawn()?);
+        workers.tell(Word::Quiet)?;
+        sleep(settles(args));
+        let mut outcome = workers.judge()?;
+        println!("round {round}: {} clients for {} s", args.clients, args.seconds);
+        outcome.print();
+        clean &= outcome.is_clean();
+        if let Some(stage) = &mut stage {
+            stage.print(args.clients)?;
+            if !stage.all_run()? {
+                println!("a server has ended by itself");
+                clean = false;
+            }
+        }
+        all.add(outcome);
     }
-    let mut outcome = Outcome::default();
-    for worker in workers {
-        let output = worker.wait_with_output()?;
-        let json = serde_json::from_slice(&output.stdout).ok();
-        let told = json.as_ref().and_then(Outcome::from_json);
-        outcome.add(told.ok_or_else(|| io::Error::other("a process of clients has failed"))?);
+    if args.rounds > 1 {
+        println!("all {} rounds", args.rounds);
+        all.print();
     }
-    report(args, &mut outcome);
-    if let (Some(server), Some((cpu, resident))) = (&server, before) {
-        let (cpu_now, resident_now) = (server.cpu()?, server.resident()?);
-        let grown = resident_now.saturating_sub(resident);
-        println!(
-            "server      {:.1} s of CPU, {:.1} MB resident ({:.1} KB a client)",
-            (cpu_now - cpu).as_secs_f64(),
-            resident_now as f64 / 1e6,
-            grown as f64 / 1e3 / args.clients.max(1) as f64,
-        );
-    }
-    println!("{}", if outcome.is_clean() { "clean" } else { "NOT CLEAN" });
-    Ok(outcome.is_clean())
+    println!("{}", if clean { "clean" } else { "NOT CLEAN" });
+    Ok(clean)
 }
 
-fn report(args: &Args, outcome: &mut Outcome) {
-    let [changes, returns, goodbyes, cuts] = outcome.actions;
-    println!(
-        "{} clients for {} s: {changes} changes, {returns} returns within grace, {goodbyes} goodbyes, {cuts} \
-         cut lines",
-        args.clients, args.seconds
-    );
-    for (name, micros) in [
-        ("connect", &mut outcome.connects),
-        ("delivery", &mut outcome.deliveries),
-        ("heartbeat", &mut outcome.beats),
-        ("cut line", &mut outcome.cuts),
-    ] {
-        micros.sort_unstable();
-        let at = |share: f64| {
-            let place = (micros.len().saturating_sub(1) as f64 * share) as usize;
-            micros.get(place).map_or(0.0, |&it| it as f64 / 1e3)
-        };
-        println!(
-            "{name:<11} p50 {:>8.1} ms   p99 {:>8.1} ms   p99.9 {:>8.1} ms   ({})",
-            at(0.5),
-            at(0.99),
-            at(0.999),
-            micros.len()
-        );
-    }
-    println!(
-        "truth       {} views, {} wrong, {} flaps, {} broken connections",
-        outcome.views,
-        outcome.wrong.len(),
-        outcome.flaps,
-        outcome.broken.len()
-    );
-    for line in outcome.wrong.iter().chain(&outcome.broken) {
-        println!("  {line}");
+/// After this long without anybody doing anything everybody must see the truth.
+fn settles(args: &Args) -> Duration {
+    let Periods { ttl, grace, .. } = Periods::default();
+    if args.fault_every > 0.0 || args.deploy {
+        // A store that has lost what it held spares everybody for ttl, and says `unknown` for as long as ttl + grace.
+        ttl + grace.max(COMING_BACK) + LAST_WORDS
+    } else if args.cut_one_in > 0 {
+        ttl + LAST_WORDS
+    } else {
+        grace + LAST_WORDS
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Round {
     answered: f64,
     /// The end of a connection, whose session then lingers.
     pub(super) drop: f64,
+    /// A look at a session for which nothing is due.
+    look: f64,
     /// The end of a session in a sweep.
     pub(super) end: f64,
     longest_step: Duration,
@@ -75,6 +77,7 @@ pub fn sessions(report: &mut Report, count: usize, allocated: fn() -> usize) {
             "a connection's end, in the sweep's baseline but not in ours",
             of(&ours, |it| it.drop),
         ),
+        ("look_ns", "a look at a session that goes on, in neither", of(&ours, |it| it.look)),
     ] {
         report.add(Row {
             key,
@@ -170,6 +173,7 @@ fn published(work: &Work, allocated: fn() -> usize) -> Round {
         beat: each(beat, count),
         answered: each(beat, count),
         drop: 0.0,
+        look: 0.0,
         end: each(end, count),
         longest_step: end,
         bytes,
@@ -219,8 +223,18 @@ pub(super) fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
             node.handle_drop(Time::from_millis(gone + place as u64 * 9_000 / count as u64), conn);
         }
     });
-    while node.poll_output().is_some() {}
+    drain(&mut node);
+    // Each looked at when the wheel first brings it up, as in ordinary life and as above; then all that are due.
+    let first = Time::from_millis(gone + 10_000);
     let mut now = Time::from_millis(gone + 9_000);
+    let (looked, ()) = timed(|| {
+        while now < first {
+            node.handle_timeout(now);
+            turns += drain(&mut node);
+            now = now.max(node.deadline());
+        }
+    });
+    assert_eq!(node.counts().sessions, count);
     let mut longest_step = Duration::ZERO;
     let mut sum = Duration::ZERO;
     while node.counts().sessions > 0 {
@@ -237,6 +251,7 @@ pub(super) fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
         beat: each(beat, count),
         answered: each(answered, count),
         drop: each(dropped, count),
+        look: each(looked, count),
         end: each(sum, count),
         longest_step,
         bytes,
@@ -262,11 +277,12 @@ pub(super) fn drain(node: &mut Node) -> usize {
 /// One write into each of as many records of the size of what a heartbeat touches, in the same order; ns each.
 fn flat_writes(work: &Work) -> f64 {
     #[derive(Clone, Copy)]
+    #[repr(C, packed(4))]
     struct Record {
         heard: u64,
-        _rest: u64,
+        _key: u32,
     }
-    let mut records = vec![Record { heard: 0, _rest: 0 }; work.order.len()];
+    let mut records = vec![Record { heard: 0, _key: 0 }; work.order.len()];
     let (time, ()) = timed(|| {
         for (place, &number) in work.order.iter().enumerate() {
             records[number as usize].heard = work.time(place);

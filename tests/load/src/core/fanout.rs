@@ -26,7 +26,8 @@ pub fn fanout(report: &mut Report, watchers: usize) {
 
 /// What one change costs for each of so many watchers, and what a push costs; ns.
 pub(super) fn one_change(watchers: usize) -> (f64, f64) {
-    let mut node = crowd(watchers);
+    // All at once, where the shipped settings would spread them over ten seconds.
+    let mut node = crowd(watchers, Settings { crowd_limit: watchers, ..Settings::default() });
     let (mut ours, mut pushes) = (Vec::new(), Vec::new());
     let mut vectors: Vec<Vec<*const u8>> = (0..watchers).map(|_| Vec::with_capacity(4)).collect();
     let entry = 7u8;
@@ -64,12 +65,11 @@ pub(super) fn one_change(watchers: usize) -> (f64, f64) {
     (median(ours), median(pushes))
 }
 
-fn crowd(watchers: usize) -> Node {
+/// A node on which so many watch one user, and have been told of it.
+pub(super) fn crowd(watchers: usize, settings: Settings) -> Node {
     let names = Names::new('w', watchers);
-    // All at once, where the shipped settings would spread them over ten seconds.
-    let settings = Settings { crowd_limit: watchers, ..Settings::default() };
-    let mut node = Node::new(settings, Time::ZERO, Epoch(1), 0, 7, Start::Fresh)
-        .expect("the shipped settings work");
+    let mut node =
+        Node::new(settings, Time::ZERO, Epoch(1), 0, 7, Start::Fresh).expect("they work");
     let connect = |user| Connect {
         user,
         session: "tab",

@@ -7,6 +7,7 @@ mod names;
 mod picture;
 mod published;
 mod shards;
+mod throng;
 
 pub use costs::sessions;
 pub use fanout::fanout;
@@ -14,6 +15,7 @@ pub use growth::{Line, growth, json_of};
 pub use picture::picture;
 pub use published::Published;
 pub use shards::shards;
+pub use throng::throng;
 
 use std::time::{Duration, Instant};
 

@@ -1,237 +1,314 @@
-//! One client's life.
+//! One client's life: what the person and the network do to it.
 
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::{SinkExt, StreamExt};
-use greendot_protocol::{
-    Beat, ClientFrame, Hello, Mode, ModeChoice, SUBPROTOCOL_BINARY, ServerFrame, WatchItem, binary,
-};
-use tokio::sync::Semaphore;
-use tokio::time::sleep;
-use tokio_tungstenite::tungstenite::Message;
+use greendot_client::core::{Client, LinkState};
+use greendot_protocol::{Mode, State};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::sleep_until;
 
-use super::Plan;
+use super::Phase;
+use super::line::{Line, Note};
+use super::outcome::Action;
+use super::plan::Plan;
 use super::truth::Truth;
-use crate::dial::{Socket, dial};
 use crate::random::Random;
 
-/// How long a slow reader reads nothing.
+/// How long a slow reader stands still.
 const STALL: Duration = Duration::from_secs(20);
+/// How often.
+const STALLS: Duration = Duration::from_secs(50);
+/// So long after a client's line or the client itself was in trouble a connection may be lost for it: an answer is waited
+/// for one round more.
+const AFTERMATH: Duration = Duration::from_secs(15);
 
-/// What a client goes through.
 struct Life {
-    plan: Plan,
+    plan: Arc<Plan>,
     number: usize,
     truth: Arc<Truth>,
     watched: Vec<usize>,
     random: Random,
+    line: Line,
+    away: Option<Away>,
+    /// While it stands still: nothing is read, no timer fires.
+    still_until: Option<Instant>,
+    /// Since when its view has been good.
+    good_since: Instant,
+    /// Until then a lost connection is no surprise.
+    excused_until: Instant,
+    arrived: bool,
 }
 
-/// How a connection ended.
-enum Left {
-    /// It will be back within grace: nobody is to notice.
-    ForAMoment,
+/// Why it is not there, and until when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Away {
     /// It has said goodbye.
-    Gone,
-    /// Its line is cut: it is away for longer than grace, without a word.
-    Cut,
+    Gone(Instant),
+    /// Nothing gets through.
+    Cut(Instant),
 }
 
 /// Connects when it is its turn, and lives until it is aborted.
-pub(super) async fn live(plan: Plan, number: usize, truth: Arc<Truth>, dials: Arc<Semaphore>) {
-    let mut random = Random::new((plan.worker as u64 + 1) << 32 | (number as u64 + 1) << 1);
+pub(super) async fn live(
+    plan: Arc<Plan>,
+    number: usize,
+    truth: Arc<Truth>,
+    dials: Arc<Semaphore>,
+    phases: watch::Receiver<Phase>,
+) {
+    let mut random =
+        Random::new(plan.seed ^ ((plan.worker as u64 + 1) << 32 | (number as u64 + 1) << 1));
     let watched = (0..plan.watches).map(|_| random.below(plan.clients as u64) as usize);
     let mut watched: Vec<usize> = watched.filter(|&it| it != number).collect();
     watched.sort_unstable();
     watched.dedup();
+    let names: Vec<String> = watched.iter().map(|&it| truth.name(it)).collect();
+    // Each has its own order of servers, as a list that was shuffled.
+    let mut ports = plan.ports.clone();
+    random.shuffle(&mut ports);
     if let Ok(turn) = dials.acquire().await {
         turn.forget();
     }
-    let mut life = Life { plan, number, truth, watched, random };
-    let mut first = true;
-    loop {
-        let connection = life.connection(&mut first).await;
-        life.truth.blind(number);
-        match connection {
-            Ok(Left::ForAMoment) => sleep(Duration::from_millis(life.random.below(2_000))).await,
-            Ok(Left::Cut) => {
-                sleep(Duration::from_millis(15_000 + life.random.below(10_000))).await;
-                if life.truth.has_ended() {
-                    return;
-                }
-            }
-            Ok(Left::Gone) => {
-                sleep(Duration::from_millis(2_000 + life.random.below(10_000))).await;
-                if life.truth.has_ended() {
-                    // It stays away: that is the truth now.
-                    return;
-                }
-            }
-            Err(error) => {
-                life.truth.broke(number, &error.to_string());
-                sleep(Duration::from_secs(1)).await;
-            }
-        }
-    }
+    let line = Line::new(&truth.name(number), &names, &ports, plan.address(), random.next());
+    let mut life = Life {
+        plan,
+        number,
+        truth,
+        watched,
+        random,
+        line,
+        away: None,
+        still_until: None,
+        good_since: Instant::now(),
+        excused_until: Instant::now(),
+        arrived: false,
+    };
+    life.line.tell(Client::connect).await;
+    life.run(phases).await;
 }
 
 impl Life {
-    async fn connection(&mut self, first: &mut bool) -> io::Result<Left> {
-        let begun = Instant::now();
-        let mut socket = self.dial().await?;
-        loop {
-            let message = next(&mut socket).await?;
-            if let Ok(Some(ServerFrame::Welcome(_))) = binary::decode_server(&message) {
-                break;
-            }
-        }
-        self.truth.connected(begun.elapsed());
-        self.truth.does(self.number, None, true);
-        let names: Vec<String> = self.watched.iter().map(|&it| self.truth.name(it)).collect();
-        let users = self.watched.iter().zip(&names);
-        let users =
-            users.map(|(&it, user)| WatchItem { number: it as u32, user }).collect::<Vec<_>>();
-        say(&mut socket, &ClientFrame::Watch { request: 1, users }).await?;
-        if std::mem::take(first) {
-            self.truth.arrive();
-        }
-        self.stay(&mut socket).await
-    }
-
-    async fn dial(&self) -> io::Result<Socket> {
-        let mut socket = dial(self.plan.port, "presence", Some(SUBPROTOCOL_BINARY)).await?;
-        let name = self.truth.name(self.number);
-        let mode = ModeChoice { mode: self.truth.mode(self.number), ..ModeChoice::default() };
-        let hello = Hello { session: "load", token: &name, mode: Some(mode), ..Hello::default() };
-        say(&mut socket, &ClientFrame::Hello(hello)).await?;
-        Ok(socket)
-    }
-
-    /// Beats, hears and acts until it leaves.
-    async fn stay(&mut self, socket: &mut Socket) -> io::Result<Left> {
-        let beat = Duration::from_millis(12_000 + self.random.below(3_000));
-        let mut beat_at = Instant::now() + Duration::from_millis(self.random.below(15_000));
+    async fn run(&mut self, mut phases: watch::Receiver<Phase>) {
         let mut act_at = self.next_action();
-        let mut number = 0u8;
-        let mut sent = None;
-        let mut reads_from = Instant::now();
+        let mut stall_at = Instant::now() + self.up_to(STALLS);
         loop {
+            // First: what has come about so far was before anything that is done now.
+            self.look().await;
             let now = Instant::now();
-            if now >= beat_at {
-                number = number.wrapping_add(1);
-                sent = Some((number, now));
-                say(socket, &ClientFrame::Beat(Beat { number, input_age_secs: Some(1) })).await?;
-                beat_at = now + beat;
-                if self.is_slow() && self.truth.is_lively() {
-                    reads_from = now + STALL;
-                    sent = None;
-                }
+            let lively = *phases.borrow() == Phase::Lively;
+            if lively && self.away.is_some_and(|it| now >= it.until()) {
+                self.come_back().await;
+            }
+            if self.still_until.take_if(|it| now >= *it).is_some() {
+                self.excused_until = now + AFTERMATH;
             }
             if now >= act_at {
                 act_at = self.next_action();
-                if self.truth.is_lively()
-                    && let Some(left) = self.act(socket).await?
-                {
-                    return Ok(left);
+                if lively && self.away.is_none() && self.still_until.is_none() {
+                    self.act().await;
                 }
             }
-            let wake = beat_at.min(act_at).saturating_duration_since(now);
-            if now < reads_from {
-                sleep(wake.min(reads_from - now)).await;
-                continue;
+            if now >= stall_at {
+                stall_at = now + STALLS;
+                if lively && self.away.is_none() && self.is_slow() {
+                    self.still_until = Some(now + STALL);
+                    self.line.forget_beat();
+                }
             }
+            self.look().await;
+            let mut wake = act_at;
+            if self.is_slow() {
+                wake = wake.min(stall_at);
+            }
+            if let Some(until) = self.away.filter(|_| lively).map(Away::until) {
+                wake = wake.min(until);
+            }
+            if let Some(until) = self.still_until {
+                wake = wake.min(until);
+            }
+            let still = self.still_until.is_some();
             tokio::select! {
-                message = next(socket) => self.hear(&message?, &mut sent),
-                () = sleep(wake) => {}
+                event = self.line.wait(), if !still => self.line.handle(event).await,
+                () = sleep_until(wake.into()) => {}
+                changed = phases.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    if *phases.borrow_and_update() == Phase::Judging {
+                        self.judge();
+                    }
+                }
             }
         }
     }
 
-    /// Does something; says how it leaves if it does.
-    async fn act(&mut self, socket: &mut Socket) -> io::Result<Option<Left>> {
+    /// Does something.
+    async fn act(&mut self) {
+        if self.plan.cut_one_in > 0 && self.random.below(self.plan.cut_one_in as u64) == 0 {
+            self.truth.acted(Action::Cut);
+            // Half of them are over before anybody else notices.
+            let lasts = match self.random.below(2) {
+                0 => Duration::from_secs(1) + self.up_to(Duration::from_secs(29)),
+                _ => self.plan.periods.ttl + self.up_to(Duration::from_secs(30)),
+            };
+            self.cut(lasts);
+            return;
+        }
         match self.random.below(10) {
             0..6 => {
                 const MODES: [Mode; 5] =
                     [Mode::Auto, Mode::Away, Mode::Busy, Mode::Dnd, Mode::Invisible];
                 let mode = MODES[(self.random.below(5)) as usize];
-                self.truth.acted(0);
-                self.truth.does(self.number, Some(mode), true);
-                say(socket, &ClientFrame::Mode(mode)).await?;
-                Ok(None)
+                self.truth.acted(Action::Change);
+                self.truth.chooses(self.number, mode);
+                self.line.tell(|it, now| it.set_mode(now, mode)).await;
             }
             6..8 => {
-                self.truth.acted(1);
-                Ok(Some(Left::ForAMoment))
+                self.truth.acted(Action::Return);
+                self.truth.tell(self.number, "dropped", 0);
+                self.truth.dropped(self.number);
+                self.excused_until = Instant::now() + AFTERMATH;
+                self.line.drop_connection();
+                self.line.miss_connection().await;
             }
             8 => {
-                self.truth.acted(3);
-                self.truth.is_cut(self.number);
-                Ok(Some(Left::Cut))
+                self.truth.acted(Action::Vanish);
+                self.truth.tell(self.number, "vanished", 0);
+                self.truth.dropped(self.number);
+                self.line.drop_connection();
+                let lasts = self.plan.periods.grace + Duration::from_secs(5);
+                let lasts = lasts + self.up_to(Duration::from_secs(10));
+                self.cut(lasts);
             }
             _ => {
-                self.truth.acted(2);
-                self.truth.does(self.number, None, false);
-                say(socket, &ClientFrame::Bye).await?;
-                // Until the server closes: it has been heard then.
-                while next(socket).await.is_ok() {}
-                Ok(Some(Left::Gone))
+                self.truth.acted(Action::Goodbye);
+                self.truth.leaves(self.number);
+                self.line.tell(Client::sign_out).await;
+                let lasts = Duration::from_secs(2) + self.up_to(Duration::from_secs(10));
+                self.away = Some(Away::Gone(Instant::now() + lasts));
             }
         }
     }
 
-    fn hear(&self, message: &[u8], sent: &mut Option<(u8, Instant)>) {
-        match binary::decode_server(message) {
-            Ok(Some(ServerFrame::Snapshot { entries, .. })) => {
-                let listed: Vec<_> =
-                    entries.iter().map(|it| (it.number as usize, it.state)).collect();
-                self.truth.shown(self.number, &self.watched, &listed);
+    fn cut(&mut self, lasts: Duration) {
+        self.truth.is_cut(self.number);
+        self.line.cut();
+        self.line.forget_beat();
+        self.away = Some(Away::Cut(Instant::now() + lasts));
+    }
+
+    async fn come_back(&mut self) {
+        match self.away.take() {
+            Some(Away::Gone(_)) => {
+                // The app remembers what the person chose; the client forgot it with the goodbye.
+                let mode = self.truth.mode(self.number);
+                self.line.tell(|it, now| it.set_mode(now, mode)).await;
+                self.line.tell(Client::connect).await;
             }
-            Ok(Some(ServerFrame::Events { entries, .. })) => {
-                for entry in entries {
-                    let user = entry.number as usize;
-                    self.truth.hears(self.number, user, entry.state, !self.is_slow());
-                }
+            Some(Away::Cut(_)) => {
+                self.truth.is_mended(self.number);
+                self.excused_until = Instant::now() + AFTERMATH;
+                self.line.mend().await;
+                self.line.miss_connection().await;
             }
-            Ok(Some(ServerFrame::BeatAnswer(number))) => {
-                if let Some((_, at)) = sent.take_if(|it| it.0 == number && !self.is_slow()) {
-                    self.truth.beaten(at.elapsed());
-                }
-            }
-            _ => {}
+            None => {}
         }
     }
 
-    /// Whether it reads nothing for long stretches.
+    /// Tells what has come about.
+    async fn look(&mut self) {
+        if self.line.is_stale() {
+            self.good_since = Instant::now();
+        }
+        for note in self.line.notes() {
+            match note {
+                Note::Dialled(port) => self.truth.tell(self.number, "dialled", port),
+                Note::Welcomed { hello, took } => {
+                    self.truth.tell(self.number, "welcomed", 0);
+                    self.truth.connected(took);
+                    self.truth.proved(self.number, hello);
+                }
+                Note::Beaten(sent) => {
+                    self.truth.beaten(sent.elapsed());
+                    self.truth.proved(self.number, sent);
+                }
+                Note::Live if !self.arrived => {
+                    self.arrived = true;
+                    self.truth.arrive();
+                }
+                // What waited while it stood still, or its line was cut, is read late, and the newest of it last.
+                Note::Changed(place) if !self.line.is_stale() && !self.is_excused() => {
+                    let state = self.line.sees(place);
+                    let user = self.watched[place];
+                    self.truth.hears(self.number, user, state, self.good_since);
+                }
+                Note::Lost(code) if self.plan.unbroken && !self.is_excused() => {
+                    self.truth.broke(self.number, code);
+                }
+                Note::Stopped(code) => {
+                    self.truth.strays(self.number, &format!("was told not to come back ({code})"));
+                }
+                Note::Lost(code) => self.truth.tell(self.number, "lost", code),
+                Note::Closed => {
+                    self.truth.tell(self.number, "closed", 0);
+                    self.truth.dropped(self.number);
+                }
+                Note::Refused(text) => self.truth.strays(self.number, &text),
+                _ => {}
+            }
+        }
+    }
+
+    fn judge(&mut self) {
+        if self.away.is_none() {
+            let (own, chosen) = (self.line.mode(), self.truth.mode(self.number));
+            if own != Some(chosen) {
+                let how = format!("sees itself {own:?}, and chose {chosen:?}");
+                self.truth.strays(self.number, &how);
+            }
+            if self.line.link() != LinkState::Live || self.line.is_stale() {
+                let how = format!(
+                    "is {:?}{}",
+                    self.line.link(),
+                    if self.line.is_stale() { " and stale" } else { "" }
+                );
+                self.truth.strays(self.number, &how);
+            }
+            let views: Vec<(usize, State)> = self
+                .watched
+                .iter()
+                .enumerate()
+                .map(|(place, &user)| (user, self.line.sees(place)))
+                .collect();
+            self.truth.judge(self.number, views.into_iter());
+        }
+        self.truth.is_judged();
+    }
+
+    /// Whether its line or it itself is in trouble, or was a moment ago.
+    fn is_excused(&self) -> bool {
+        self.away.is_some() || Instant::now() <= self.excused_until
+    }
+
+    /// Whether it stands still for long stretches.
     fn is_slow(&self) -> bool {
         self.plan.slow_one_in > 0 && self.number.is_multiple_of(self.plan.slow_one_in)
     }
 
     fn next_action(&mut self) -> Instant {
-        let mean = self.plan.action_every.as_millis().max(1) as u64;
-        Instant::now() + Duration::from_millis(self.random.below(2 * mean))
+        Instant::now() + self.up_to(2 * self.plan.action_every)
+    }
+
+    fn up_to(&mut self, most: Duration) -> Duration {
+        Duration::from_millis(self.random.below(most.as_millis().max(1) as u64))
     }
 }
 
-async fn say(socket: &mut Socket, frame: &ClientFrame<'_>) -> io::Result<()> {
-    let mut bytes = Vec::new();
-    binary::encode_client(frame, &mut bytes);
-    socket.send(Message::binary(bytes)).await.map_err(io::Error::other)
-}
-
-/// The next binary message.
-async fn next(socket: &mut Socket) -> io::Result<tokio_tungstenite::tungstenite::Bytes> {
-    loop {
-        match socket.next().await {
-            Some(Ok(Message::Binary(bytes))) => return Ok(bytes),
-            Some(Ok(Message::Close(close))) => {
-                let why = close.map_or(String::new(), |it| format!("{} {}", it.code, it.reason));
-                return Err(io::Error::other(format!("closed: {why}")));
-            }
-            Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(io::Error::other(error)),
-            None => return Err(io::Error::other("closed")),
+impl Away {
+    fn until(self) -> Instant {
+        match self {
+            Self::Gone(until) | Self::Cut(until) => until,
         }
     }
 }

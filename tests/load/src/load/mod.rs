@@ -1,81 +1,89 @@
-//! Many clients that live: they come and go, change, watch each other, and read slowly. What each watcher saw in the end is
-//! held against what the others really did.
+//! Many clients that live: they come and go, change, watch each other, and stand still. Each is the SDK's own core over a
+//! real socket. What each sees is held against what the others really did, while it runs and whenever all is quiet.
 
+mod faults;
 mod life;
+mod line;
+mod outcome;
+mod plan;
+mod stage;
 mod truth;
+mod workers;
 
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+pub use self::faults::Storm;
+pub use self::outcome::{Outcome, Tally};
+pub use self::plan::{Periods, Plan};
+pub use self::stage::{Stage, Staged};
 use self::truth::Truth;
+pub use self::workers::{Word, Workers};
 
-/// What one process of clients is to do.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Where the server listens on loopback.
-    pub port: u16,
-    /// Tells this process's users from those of others.
-    pub worker: usize,
-    /// Clients, each a user of its own.
-    pub clients: usize,
-    /// How many of the others each watches.
-    pub watches: usize,
-    /// How often a client does something, on average.
-    pub action_every: Duration,
-    /// One client in so many reads nothing for long stretches; 0: none.
-    pub slow_one_in: usize,
-    /// Clients that dial in a second.
-    pub connect_rate: usize,
-    /// How long they live, once all are there.
-    pub lasts: Duration,
-    /// After this long without anybody doing anything everybody must see the truth: the server's grace, and time for its
-    /// last words to arrive.
-    pub settle: Duration,
+/// What clients do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// They come, and do nothing else yet.
+    Arriving,
+    /// They do all that clients do.
+    Lively,
+    /// Nobody does anything, and who is away stays away.
+    Quiet,
+    /// Each says what it sees.
+    Judging,
 }
 
-/// What came of it.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
-    /// From the dial to the welcome, in µs.
-    pub connects: Vec<u64>,
-    /// From a change to a watcher's hearing of it, in µs.
-    pub deliveries: Vec<u64>,
-    /// From a beat to its answer, in µs.
-    pub beats: Vec<u64>,
-    /// From the moment a client's line is cut to a watcher's seeing it offline, the server's grace included; in µs.
-    pub cuts: Vec<u64>,
-    /// Views held against the truth in the end.
-    pub views: usize,
-    /// Those that were wrong: who looked, at whom, what it saw and what was true.
-    pub wrong: Vec<String>,
-    /// Users seen offline who had not left.
-    pub flaps: usize,
-    /// Connections that broke although nobody meant them to.
-    pub broken: Vec<String>,
-    /// What clients did: changes, returns within grace, goodbyes, cut lines.
-    pub actions: [usize; 4],
-}
+/// How long the last of them may take to get in.
+const ARRIVAL: Duration = Duration::from_secs(180);
 
-/// At most so many examples of what went wrong are kept.
-const EXAMPLES: usize = 20;
-
-/// Runs this process's clients.
+/// Runs this process's clients as it is told to on standard input, and tells on standard output when they are in, and what
+/// came of it each time it is asked.
 ///
 /// # Errors
 ///
-/// If clients cannot connect at all.
-pub async fn run(plan: Plan) -> io::Result<Outcome> {
+/// If clients cannot connect at all, or what it is told makes no sense.
+pub async fn run(plan: Plan) -> io::Result<()> {
     let truth = Arc::new(Truth::new(&plan));
     let dials = Arc::new(Semaphore::new(0));
+    let (phase, phases) = watch::channel(Phase::Arriving);
+    let plan = Arc::new(plan);
     let mut lives = JoinSet::new();
     for number in 0..plan.clients {
-        lives.spawn(life::live(plan.clone(), number, Arc::clone(&truth), Arc::clone(&dials)));
+        let (truth, dials) = (Arc::clone(&truth), Arc::clone(&dials));
+        lives.spawn(life::live(Arc::clone(&plan), number, truth, dials, phases.clone()));
     }
+    arrive(&plan, &truth, &dials).await?;
+    println!("ready");
+    let mut told = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(line) = told.next_line().await? {
+        match Word::parse(&line) {
+            Some(Word::Live) => _ = phase.send_replace(Phase::Lively),
+            Some(Word::Quiet) => _ = phase.send_replace(Phase::Quiet),
+            Some(Word::Fails { store }) => truth.fails(store),
+            Some(Word::Works { store }) => truth.works(store),
+            Some(Word::Judge) => {
+                phase.send_replace(Phase::Judging);
+                while truth.judged() < plan.clients {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                println!("{}", truth.outcome().to_json());
+            }
+            None => {
+                return Err(io::Error::other(format!("a process of clients was told {line:?}")));
+            }
+        }
+    }
+    lives.abort_all();
+    Ok(())
+}
+
+/// Lets clients in at the rate of the plan, until all are there.
+async fn arrive(plan: &Plan, truth: &Truth, dials: &Semaphore) -> io::Result<()> {
     let mut tick = tokio::time::interval(Duration::from_millis(100));
     let mut allowed = 0;
     while allowed < plan.clients {
@@ -84,7 +92,7 @@ pub async fn run(plan: Plan) -> io::Result<Outcome> {
         dials.add_permits(more);
         allowed += more;
     }
-    let patience = Instant::now() + Duration::from_secs(60);
+    let patience = Instant::now() + ARRIVAL;
     while truth.arrived() < plan.clients {
         if Instant::now() > patience {
             let text = format!("{} of {} clients are in", truth.arrived(), plan.clients);
@@ -92,69 +100,5 @@ pub async fn run(plan: Plan) -> io::Result<Outcome> {
         }
         tick.tick().await;
     }
-    truth.begin();
-    tokio::time::sleep(plan.lasts).await;
-    truth.end();
-    tokio::time::sleep(plan.settle).await;
-    let outcome = truth.outcome();
-    lives.abort_all();
-    Ok(outcome)
-}
-
-impl Outcome {
-    /// For another process.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "connects": self.connects, "deliveries": self.deliveries, "beats": self.beats, "cuts": self.cuts,
-            "views": self.views, "wrong": self.wrong, "flaps": self.flaps, "broken": self.broken,
-            "actions": self.actions,
-        })
-    }
-
-    /// What [`Self::to_json`] told.
-    pub fn from_json(json: &Value) -> Option<Self> {
-        let numbers = |key: &str| {
-            let numbers = json[key].as_array()?.iter();
-            numbers.map(Value::as_u64).collect::<Option<Vec<_>>>()
-        };
-        let texts = |key: &str| {
-            let texts = json[key].as_array()?.iter();
-            texts.map(|it| it.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
-        };
-        let count = |value: &Value| value.as_u64().map(|it| it as usize);
-        let [changes, returns, goodbyes, cuts] = json["actions"].as_array()?.as_slice() else {
-            return None;
-        };
-        Some(Self {
-            connects: numbers("connects")?,
-            deliveries: numbers("deliveries")?,
-            beats: numbers("beats")?,
-            cuts: numbers("cuts")?,
-            views: count(&json["views"])?,
-            wrong: texts("wrong")?,
-            flaps: count(&json["flaps"])?,
-            broken: texts("broken")?,
-            actions: [count(changes)?, count(returns)?, count(goodbyes)?, count(cuts)?],
-        })
-    }
-
-    /// Adds what came of another process's clients.
-    pub fn add(&mut self, other: Self) {
-        self.connects.extend(other.connects);
-        self.deliveries.extend(other.deliveries);
-        self.beats.extend(other.beats);
-        self.cuts.extend(other.cuts);
-        self.views += other.views;
-        self.wrong.extend(other.wrong);
-        self.flaps += other.flaps;
-        self.broken.extend(other.broken);
-        for (sum, more) in self.actions.iter_mut().zip(other.actions) {
-            *sum += more;
-        }
-    }
-
-    /// Whether everybody saw the truth and nobody was cut off.
-    pub fn is_clean(&self) -> bool {
-        self.wrong.is_empty() && self.flaps == 0 && self.broken.is_empty()
-    }
+    Ok(())
 }

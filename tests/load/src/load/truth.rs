@@ -1,75 +1,159 @@
-//! What the clients of one process really did, and what they saw.
+//! What the clients of one process really did, and what others may see of it.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use greendot_protocol::{Mode, State};
 
-use super::{EXAMPLES, Outcome, Plan};
+use super::outcome::{Action, Outcome};
+use super::plan::{Periods, Plan};
 
-/// Who was offline this lately may still be seen so.
+/// Who was offline this lately may still be seen so: an event may be this late on a busy machine.
 const LATE: Duration = Duration::from_secs(10);
+
+/// By so long after the store works again all nodes have told it what they hold.
+const REACHED: Duration = Duration::from_secs(5);
 
 /// Latencies that are kept of each kind: enough for percentiles.
 const KEPT: usize = 2_000_000;
 
+/// So many steps of a client's story are kept.
+const STORY: usize = 10;
+
 #[derive(Debug)]
 pub(super) struct Truth {
     worker: usize,
+    periods: Periods,
     inner: Mutex<Inner>,
-    arrived: AtomicUsize,
-    begun: AtomicBool,
-    ended: AtomicBool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
     users: Vec<User>,
-    /// What each client sees, by the user's number; none while it is not connected.
-    views: Vec<Option<HashMap<usize, State>>>,
     outcome: Outcome,
+    /// Of any server, or of the store.
+    faults: Faults,
+    /// Of what the servers know: the store, where there is one.
+    store: Faults,
+    arrived: usize,
+    judged: usize,
+}
+
+/// When something failed last, and whether it does now.
+#[derive(Debug)]
+struct Faults {
+    open: usize,
+    /// The beginning of the last stretch with any.
+    began: Instant,
+    /// Its end.
+    over: Instant,
+}
+
+impl Faults {
+    fn begin(&mut self) {
+        if self.open == 0 {
+            self.began = Instant::now();
+        }
+        self.open += 1;
+    }
+
+    fn end(&mut self) {
+        self.open = self.open.saturating_sub(1);
+        self.over = Instant::now();
+    }
+
+    /// Whether there is a fault, or was one less than this ago.
+    fn is_felt(&self, now: Instant, after: Duration) -> bool {
+        self.open > 0 || now < self.over + after
+    }
 }
 
 #[derive(Clone, Debug)]
 struct User {
     mode: Mode,
-    there: bool,
     /// When it last became what it is.
     changed: Instant,
-    /// When it was offline last.
+    /// When it was last rightly offline for others.
     offline: Instant,
-    /// Since when its line has been cut, if that is why it is not there.
+    /// It is there no more by its own word, or was not there yet.
+    gone: bool,
+    /// The last sign of life that the server is known to have had: when that was sent.
+    proved: Instant,
+    /// Its first connection since that ended at this moment, as its server saw.
+    dropped: Option<Instant>,
+    /// Since when nothing of it gets through.
     cut: Option<Instant>,
+    /// What it went through lately, for people who look for a fault.
+    story: VecDeque<(Instant, &'static str, u16)>,
 }
 
 impl User {
     fn state(&self) -> State {
-        match (self.there, self.mode) {
-            (false, _) | (_, Mode::Invisible) => State::Offline,
-            (_, Mode::Auto) => State::Online,
-            (_, Mode::Away) => State::Away,
-            (_, Mode::Busy) => State::Busy,
-            (_, Mode::Dnd) => State::Dnd,
+        match self.mode {
+            _ if self.gone || self.cut.is_some() => State::Offline,
+            Mode::Invisible => State::Offline,
+            Mode::Auto => State::Online,
+            Mode::Away => State::Away,
+            Mode::Busy => State::Busy,
+            Mode::Dnd => State::Dnd,
         }
+    }
+
+    fn tell(&mut self, what: &'static str, number: u16) {
+        if self.story.len() == STORY {
+            self.story.pop_front();
+        }
+        self.story.push_back((Instant::now(), what, number));
+    }
+
+    /// What it went through, with how many seconds ago.
+    fn story(&self, now: Instant) -> String {
+        let step = |(at, what, number): &(Instant, &str, u16)| {
+            format!("{what} {number} -{:.1}", now.saturating_duration_since(*at).as_secs_f64())
+        };
+        self.story.iter().map(step).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether it is offline for others by its own word.
+    fn is_hidden(&self) -> bool {
+        self.gone || self.mode == Mode::Invisible
+    }
+
+    /// Whether a server that knows could end its last session by now: no sooner than last frame + ttl - beat, or grace
+    /// after its connection ended.
+    fn may_have_ended(&self, now: Instant, periods: Periods) -> bool {
+        self.gone
+            || now >= self.proved + periods.ttl.saturating_sub(periods.beat)
+            || self.dropped.is_some_and(|at| now >= at + periods.grace)
     }
 }
 
 impl Truth {
     pub(super) fn new(plan: &Plan) -> Self {
         let now = Instant::now();
-        let nobody = User { mode: Mode::Auto, there: false, changed: now, offline: now, cut: None };
+        let faults = || Faults { open: 0, began: now, over: now };
+        let nobody = User {
+            mode: Mode::Auto,
+            changed: now,
+            offline: now,
+            gone: true,
+            proved: now,
+            dropped: None,
+            cut: None,
+            story: VecDeque::new(),
+        };
         Self {
             worker: plan.worker,
+            periods: plan.periods,
             inner: Mutex::new(Inner {
                 users: vec![nobody; plan.clients],
-                views: vec![None; plan.clients],
                 outcome: Outcome::default(),
+                faults: faults(),
+                store: faults(),
+                arrived: 0,
+                judged: 0,
             }),
-            arrived: AtomicUsize::new(0),
-            begun: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
         }
     }
 
@@ -77,41 +161,92 @@ impl Truth {
         format!("w{}-{user}", self.worker)
     }
 
-    pub(super) fn arrive(&self) {
-        self.arrived.fetch_add(1, Ordering::SeqCst);
-    }
-
     pub(super) fn arrived(&self) -> usize {
-        self.arrived.load(Ordering::SeqCst)
+        self.lock().arrived
     }
 
-    pub(super) fn begin(&self) {
-        self.begun.store(true, Ordering::SeqCst);
+    pub(super) fn arrive(&self) {
+        self.lock().arrived += 1;
     }
 
-    pub(super) fn end(&self) {
-        self.ended.store(true, Ordering::SeqCst);
+    /// A server begins to fail, or the store.
+    pub(super) fn fails(&self, store: bool) {
+        let mut inner = self.lock();
+        inner.faults.begin();
+        if store {
+            inner.store.begin();
+        }
     }
 
-    /// Whether clients are to do something now.
-    pub(super) fn is_lively(&self) -> bool {
-        self.begun.load(Ordering::SeqCst) && !self.has_ended()
+    /// It is as it should be again.
+    pub(super) fn works(&self, store: bool) {
+        let mut inner = self.lock();
+        inner.faults.end();
+        if store {
+            inner.store.end();
+        }
     }
 
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended.load(Ordering::SeqCst)
+    /// A step of the user's story.
+    pub(super) fn tell(&self, user: usize, what: &'static str, number: u16) {
+        self.lock().users[user].tell(what, number);
     }
 
-    /// The user does this, right now.
-    pub(super) fn does(&self, user: usize, mode: Option<Mode>, there: bool) {
+    /// The user chooses, right now.
+    pub(super) fn chooses(&self, user: usize, mode: Mode) {
+        self.tell(user, "chose", mode as u16);
+        self.becomes(user, |row| row.mode = mode);
+    }
+
+    /// The user has said goodbye.
+    pub(super) fn leaves(&self, user: usize) {
+        self.tell(user, "left", 0);
+        self.becomes(user, |row| row.gone = true);
+    }
+
+    /// The user's line is cut.
+    pub(super) fn is_cut(&self, user: usize) {
+        self.tell(user, "cut", 0);
+        self.becomes(user, |row| row.cut = Some(Instant::now()));
+    }
+
+    /// The user's line is mended.
+    pub(super) fn is_mended(&self, user: usize) {
+        self.tell(user, "mended", 0);
+        self.becomes(user, |row| row.cut = None);
+    }
+
+    /// A server sees the user's connection end.
+    pub(super) fn dropped(&self, user: usize) {
+        self.lock().users[user].dropped.get_or_insert_with(Instant::now);
+    }
+
+    /// A server has heard what the user sent then.
+    pub(super) fn proved(&self, user: usize, sent: Instant) {
+        let periods = self.periods;
+        let now = Instant::now();
+        // While a node does not reach the store it alone knows; should it die, nobody does.
+        let told = !self.lock().store.is_felt(now, REACHED);
+        self.becomes(user, |row| {
+            if row.may_have_ended(now, periods) {
+                row.offline = now;
+            }
+            row.gone = false;
+            if told {
+                row.proved = row.proved.max(sent);
+                row.dropped = None;
+            }
+        });
+    }
+
+    /// What is told of the user otherwise from now on.
+    fn becomes(&self, user: usize, change: impl FnOnce(&mut User)) {
         let mut inner = self.lock();
         let row = &mut inner.users[user];
-        let before = row.state();
-        row.mode = mode.unwrap_or(row.mode);
-        row.there = there;
-        row.cut = None;
+        let (before, hidden) = (row.state(), row.is_hidden());
+        change(row);
         let now = Instant::now();
-        if before == State::Offline || row.state() == State::Offline {
+        if hidden || row.is_hidden() {
             row.offline = now;
         }
         if row.state() != before {
@@ -119,47 +254,43 @@ impl Truth {
         }
     }
 
-    /// The user's line is cut, right now.
-    pub(super) fn is_cut(&self, user: usize) {
-        self.does(user, None, false);
-        self.lock().users[user].cut = Some(Instant::now());
-    }
-
     pub(super) fn mode(&self, user: usize) -> Mode {
         self.lock().users[user].mode
     }
 
-    /// A client hears how a user stands; not `timely`, if it did not read for a while.
-    pub(super) fn hears(&self, client: usize, user: usize, state: State, timely: bool) {
+    /// A client whose view is good, and has been since then, is shown a user otherwise.
+    pub(super) fn hears(&self, client: usize, user: usize, state: State, good_since: Instant) {
+        let (who, whom) = (self.name(client), self.name(user));
+        let now = Instant::now();
+        let periods = self.periods;
         let mut inner = self.lock();
         let row = inner.users[user].clone();
-        if let Some(view) = &mut inner.views[client] {
-            view.insert(user, state);
+        if state == State::Unknown {
+            // A store that has lost what it held warms up for ttl + grace (rule 12), and who comes back to it takes a while.
+            if !inner.store.is_felt(now, periods.ttl + periods.grace + LATE) {
+                inner.outcome.wronged(format!("{who} was shown {whom} unknown"));
+            }
+        } else if state == State::Offline && !row.is_hidden() {
+            if row.may_have_ended(now, periods) {
+                if let Some(cut) = row.cut {
+                    push(&mut inner.outcome.cuts, (now - cut).as_micros() as u64);
+                }
+            } else {
+                // What happened in a fault may be told after it.
+                let faults = &inner.faults;
+                let told_by = if faults.is_felt(now, LATE) { faults.began.min(now) } else { now };
+                if row.offline + LATE < told_by {
+                    let ago = (now - row.proved).as_millis();
+                    inner.outcome.flapped(format!(
+                        "{who} was shown {whom} offline, who was heard {ago} ms before: {}",
+                        row.story(now)
+                    ));
+                }
+            }
         }
-        if !timely {
-            return;
+        if state == row.state() && good_since < row.changed && row.cut.is_none() {
+            push(&mut inner.outcome.deliveries, (now - row.changed).as_micros() as u64);
         }
-        if let Some(cut) = row.cut.filter(|_| state == State::Offline) {
-            push(&mut inner.outcome.cuts, cut.elapsed().as_micros() as u64);
-        } else if state == row.state() {
-            let took = row.changed.elapsed().as_micros() as u64;
-            push(&mut inner.outcome.deliveries, took);
-        } else if state == State::Offline && row.offline.elapsed() > LATE {
-            inner.outcome.flaps += 1;
-        }
-    }
-
-    /// A client is shown how those stand whom it watches; who is not listed is offline.
-    pub(super) fn shown(&self, client: usize, watched: &[usize], listed: &[(usize, State)]) {
-        let mut view: HashMap<usize, State> =
-            watched.iter().map(|&user| (user, State::Offline)).collect();
-        view.extend(listed.iter().copied());
-        self.lock().views[client] = Some(view);
-    }
-
-    /// A client sees nothing any more.
-    pub(super) fn blind(&self, client: usize) {
-        self.lock().views[client] = None;
     }
 
     pub(super) fn connected(&self, took: Duration) {
@@ -170,37 +301,54 @@ impl Truth {
         push(&mut self.lock().outcome.beats, took.as_micros() as u64);
     }
 
-    pub(super) fn acted(&self, what: usize) {
-        self.lock().outcome.actions[what] += 1;
+    pub(super) fn acted(&self, what: Action) {
+        self.lock().outcome.actions[what as usize] += 1;
     }
 
-    pub(super) fn broke(&self, client: usize, how: &str) {
-        let text = format!("{}: {how}", self.name(client));
-        let broken = &mut self.lock().outcome.broken;
-        if broken.len() < EXAMPLES {
-            broken.push(text);
-        }
+    /// A connection was lost that nobody meant to lose.
+    pub(super) fn broke(&self, client: usize, code: u16) {
+        let text = format!("{} lost its connection with {code}", self.name(client));
+        self.lock().outcome.lost(text);
     }
 
-    /// Holds every view against what is true.
-    pub(super) fn outcome(&self) -> Outcome {
+    /// Something is wrong with a client itself.
+    pub(super) fn strays(&self, client: usize, how: &str) {
         let mut inner = self.lock();
-        let mut outcome = std::mem::take(&mut inner.outcome);
-        for (client, view) in inner.views.iter().enumerate() {
-            for (&user, &seen) in view.iter().flatten() {
-                outcome.views += 1;
-                let is = inner.users[user].state();
-                if seen != is && outcome.wrong.len() < EXAMPLES {
-                    let (who, whom) = (self.name(client), self.name(user));
-                    outcome.wrong.push(format!(
-                        "{who} sees {whom} {}, who is {}",
-                        seen.name(),
-                        is.name()
-                    ));
-                }
+        let story = inner.users[client].story(Instant::now());
+        let who = self.name(client);
+        inner.outcome.wronged(format!("{who} {how}: {story}"));
+    }
+
+    /// A client that is there tells how all those stand whom it watches.
+    pub(super) fn judge(&self, client: usize, views: impl Iterator<Item = (usize, State)>) {
+        let now = Instant::now();
+        let mut inner = self.lock();
+        for (user, seen) in views {
+            inner.outcome.views += 1;
+            let is = inner.users[user].state();
+            if seen != is {
+                let (who, whom) = (self.name(client), self.name(user));
+                let (seen, is) = (seen.name(), is.name());
+                let story = inner.users[user].story(now);
+                inner.outcome.wronged(format!("{who} sees {whom} {seen}, who is {is}: {story}"));
             }
         }
-        outcome
+    }
+
+    /// A client has told all, or is not there.
+    pub(super) fn is_judged(&self) {
+        self.lock().judged += 1;
+    }
+
+    pub(super) fn judged(&self) -> usize {
+        self.lock().judged
+    }
+
+    /// What came of it since this was asked last.
+    pub(super) fn outcome(&self) -> Outcome {
+        let mut inner = self.lock();
+        inner.judged = 0;
+        std::mem::take(&mut inner.outcome)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

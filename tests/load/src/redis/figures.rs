@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::server::{Redis, number};
+use greendot_redis_server::Redis;
 
 /// Counted from its start.
 #[derive(Clone, Copy, Debug)]
@@ -19,9 +19,9 @@ pub(super) struct Figures {
 const OURS: [&str; 3] = ["info", "hello", "client"];
 
 impl Figures {
-    pub(super) async fn read(redis: &Redis) -> io::Result<Self> {
-        let (stats, cpu) = (redis.info("commandstats").await?, redis.info("cpu").await?);
-        let net = redis.info("stats").await?;
+    pub(super) fn read(redis: &Redis) -> io::Result<Self> {
+        let info = |section| redis.ask(&["INFO", section]);
+        let (stats, cpu, net) = (info("commandstats")?, info("cpu")?, info("stats")?);
         let mut commands = 0.0;
         for line in stats.lines() {
             let Some((name, row)) = line.strip_prefix("cmdstat_").and_then(|it| it.split_once(':'))
@@ -50,4 +50,15 @@ impl Figures {
             bytes: self.bytes - before.bytes,
         }
     }
+}
+
+/// Bytes in use.
+pub(super) fn memory(redis: &Redis) -> io::Result<f64> {
+    Ok(number(&redis.ask(&["INFO", "memory"])?, "used_memory"))
+}
+
+/// A field of what the server tells of itself.
+pub(crate) fn number(info: &str, name: &str) -> f64 {
+    let line = info.lines().find_map(|it| it.strip_prefix(name)?.strip_prefix(':'));
+    line.and_then(|it| it.trim().parse().ok()).unwrap_or(0.0)
 }

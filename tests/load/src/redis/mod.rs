@@ -1,15 +1,18 @@
-//! What renewals cost Redis, beside one script for each heartbeat on the same server.
+//! What renewals cost Redis, beside one script for each heartbeat on the same server; and how late ends are told.
 
 mod figures;
-mod server;
 mod sessions;
+mod sweep;
 mod textbook;
 
 use std::io;
 use std::time::Duration;
 
-use self::figures::Figures;
-use self::server::Redis;
+use greendot_redis_server::Redis;
+
+pub(crate) use self::figures::number;
+use self::figures::{Figures, memory};
+pub use self::sweep::sweep;
 use crate::report::{Budget, Report, Row};
 
 /// Nodes that share the sessions.
@@ -21,15 +24,15 @@ const NODES: usize = 3;
 ///
 /// If Redis cannot be started, or does not do what it is asked.
 pub async fn renewals(report: &mut Report, sessions: usize, lasts: Duration) -> io::Result<()> {
-    let redis = Redis::start()?;
-    let empty = redis.memory().await?;
+    let redis = Redis::start(&[])?;
+    let empty = memory(&redis)?;
     let nodes = sessions::Nodes::start(&redis.url(), NODES, sessions).await?;
-    let full = redis.memory().await?;
-    let before = Figures::read(&redis).await?;
+    let full = memory(&redis)?;
+    let before = Figures::read(&redis)?;
     let beats = nodes.live(lasts).await;
-    let ours = Figures::read(&redis).await?.since(&before);
+    let ours = Figures::read(&redis)?.since(&before);
     drop(nodes);
-    redis.flush().await?;
+    redis.ask(&["FLUSHALL"])?;
     let textbook = textbook::run(&redis, sessions, beats, lasts).await?;
     let seconds = lasts.as_secs_f64();
     let rows = [

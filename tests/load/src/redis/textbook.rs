@@ -3,8 +3,10 @@
 use std::io;
 use std::time::Duration;
 
+use greendot_redis_server::Redis;
+
+use super::broken;
 use super::figures::Figures;
-use super::{broken, server::Redis};
 
 const SCRIPT: &str = "
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -21,7 +23,8 @@ pub(super) async fn run(
     beats: u64,
     lasts: Duration,
 ) -> io::Result<Figures> {
-    let mut connection = redis.connection().await?;
+    let client = redis::Client::open(redis.url()).map_err(broken)?;
+    let mut connection = client.get_multiplexed_async_connection().await.map_err(broken)?;
     let hash: String = redis::cmd("SCRIPT")
         .arg("LOAD")
         .arg(SCRIPT)
@@ -39,7 +42,7 @@ pub(super) async fn run(
         (from..sessions.min(from + 1_000)).for_each(|it| write(&mut pipeline, it));
         pipeline.exec_async(&mut connection).await.map_err(broken)?;
     }
-    let before = Figures::read(redis).await?;
+    let before = Figures::read(redis)?;
     let steps = (lasts.as_millis() / EVERY.as_millis()).max(1) as u64;
     let mut tick = tokio::time::interval(EVERY);
     let mut done = 0;
@@ -53,5 +56,5 @@ pub(super) async fn run(
         }
         done = until;
     }
-    Ok(Figures::read(redis).await?.since(&before))
+    Ok(Figures::read(redis)?.since(&before))
 }

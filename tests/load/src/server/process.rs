@@ -49,6 +49,26 @@ impl Process {
         self.port
     }
 
+    /// Sends it a signal, by the name that `kill` has for it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be sent.
+    pub fn signal(&self, name: &str) -> io::Result<()> {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &pid]).status()?;
+        if sent.success() { Ok(()) } else { Err(io::Error::other(format!("no {name} for {pid}"))) }
+    }
+
+    /// Whether it has ended.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not tell.
+    pub fn has_ended(&mut self) -> io::Result<bool> {
+        Ok(self.child.try_wait()?.is_some())
+    }
+
     /// Processor time of all its threads so far, in the kernel and out of it.
     ///
     /// # Errors

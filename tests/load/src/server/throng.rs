@@ -16,7 +16,7 @@ use super::process::Process;
 /// The user whom all watch.
 const STAR: u16 = 0;
 
-/// A crowd is told within the server's hold and interval, 11 s as it ships; with time for a busy machine.
+/// A crowd is told within the interval, 10 s as it ships; with time for a busy machine.
 const ROUND: Duration = Duration::from_secs(14);
 
 /// What is to be done.

@@ -27,9 +27,8 @@ pub(super) enum Role {
 impl Role {
     pub(super) fn of_step(key: &str, kind: Kind) -> Option<Self> {
         Some(match key {
-            "beat" | "idle" | "active" | "bye" | "closing" | "drop" | "vanish" | "mute" => {
-                Self::Conn
-            }
+            "beat" | "idle" | "active" | "own" | "disown" | "bye" | "closing" | "drop"
+            | "vanish" | "mute" => Self::Conn,
             "unwatch" | "hangup" | "stall" | "unstall" | "renew" => Self::Viewer,
             "room_join" | "room_leave" => Self::Member,
             "skew" => Self::Clock,

@@ -91,6 +91,10 @@ pub enum Verb {
     Beat {
         conn: String,
     },
+    Own {
+        conn: String,
+        on: bool,
+    },
     Idle {
         conn: String,
         idle: bool,

@@ -32,19 +32,33 @@ impl Draft {
         self.devices[place].blackholed = false;
         let idle_after = self.rng.one_in(6).then(|| [0, 3_000][self.rng.below(2)]);
         let nodes = self.some_nodes();
-        self.step(Verb::Open {
-            client: name.clone(),
-            nodes,
-            idle_after,
-            stored: None,
-            twin_of: None,
-        });
+        let (stored, twin_of) = self.copied(&name);
+        self.step(Verb::Open { client: name.clone(), nodes, idle_after, stored, twin_of });
         if self.rooms && !self.rng.one_in(3) {
             self.room(name.clone());
         }
         if !self.rng.one_in(4) {
             self.app_watch(name);
         }
+    }
+
+    /// The id that a tab finds in its storage, if that is a copy of another tab's, and that other tab, if it is one of
+    /// the same browser.
+    fn copied(&mut self, name: &str) -> (Option<String>, Option<String>) {
+        if !self.twins || !self.more.one_in(2) {
+            return (None, None);
+        }
+        let user = name.split_once('/').map_or("", |it| it.0);
+        let is_twin = |it: &&DeviceDraft| {
+            it.still != Still::Gone
+                && it.name != name
+                && it.name.split_once('/').is_some_and(|it| it.0 == user)
+        };
+        let Some(twin) = self.devices.iter().find(is_twin).map(|it| it.name.clone()) else {
+            return (None, None);
+        };
+        let stored = twin.split_once('/').map(|it| it.1.to_owned());
+        (stored, self.more.one_in(2).then_some(twin))
     }
 
     /// The nodes that a client dials, in its own order; none: the first.

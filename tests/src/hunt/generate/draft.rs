@@ -13,6 +13,8 @@ pub(super) const SESSIONS: [&str; 3] = ["s1", "s2", "s3"];
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) rng: Rng,
+    /// A second source of chance, for what only some worlds have.
+    pub(super) more: Rng,
     pub(super) kind: Kind,
     pub(super) settings: FileSettings,
     pub(super) nodes: Vec<NodeDraft>,
@@ -29,6 +31,10 @@ pub(super) struct Draft {
     /// Whether anybody goes into rooms, and hides from others.
     pub(super) rooms: bool,
     pub(super) blocks: bool,
+    /// Whether tabs are copied.
+    pub(super) twins: bool,
+    /// Whether connections ask to be told of their user's sessions.
+    pub(super) owns: bool,
     /// The store answers nothing.
     pub(super) down: bool,
 }

@@ -64,7 +64,9 @@ pub(crate) fn quiet_after(settings: &FileSettings) -> u64 {
     // After an outage nobody is swept for one ttl more.
     let sessions = engine.ttl + engine.ttl + engine.expiry_grace + engine.grace;
     let warmup = engine.warmup();
-    links.max(sessions.as_millis()).max(warmup.as_millis())
+    // A change waits for the round before it, and for its own.
+    let crowds = 3 * settings.crowd_every().unwrap_or(0);
+    links.max(sessions.as_millis()).max(warmup.as_millis()).max(crowds)
         + engine.beat.as_millis()
         + 4 * engine.sweep.as_millis()
         + 4 * settings.latency

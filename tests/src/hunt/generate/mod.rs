@@ -13,6 +13,9 @@ use super::Plan;
 use crate::file::{Kind, Scenario, Verb};
 use crate::world::rng::Rng;
 
+/// Sets the second source of chance apart from the first.
+const MORE: u64 = 0x6d6f_7265;
+
 /// No world's script is longer than this, in ms.
 const LONGEST: u64 = 240_000;
 
@@ -31,6 +34,12 @@ pub fn world(seed: u64) -> Plan {
         settings.engine.room_limit = 1 + rng.below(2);
     }
     let blocks = rng.one_in(2);
+    // Apart, so that a world without any of these is the same as if there were none.
+    let mut more = Rng::new(seed ^ MORE);
+    settings::crowds(&mut more, &mut settings);
+    settings.engine.reciprocal = more.one_in(4);
+    let twins = more.one_in(4);
+    let owns = more.one_in(4);
     let mut draft = Draft {
         kind,
         settings,
@@ -58,8 +67,11 @@ pub fn world(seed: u64) -> Plan {
         asks: 0,
         rooms,
         blocks,
+        twins,
+        owns,
         down: false,
         rng,
+        more,
     };
     draft.begin();
     let many = 4 + draft.rng.below(36);

@@ -25,6 +25,9 @@ impl Draft {
         };
         let conn = self.raws.last().map(|it| it.name.clone()).unwrap_or_default();
         self.step(verb);
+        if self.owns && self.more.one_in(2) {
+            self.step(Verb::Own { conn: conn.clone(), on: true });
+        }
         if self.rooms && !self.rng.one_in(3) {
             self.room(conn);
         }
@@ -43,6 +46,10 @@ impl Draft {
                 self.step(Verb::Drop { conn });
             }
             return;
+        }
+        if self.owns && self.more.one_in(10) {
+            let on = !self.more.one_in(3);
+            return self.step(Verb::Own { conn, on });
         }
         match self.rng.below(25) {
             20..=24 if self.rooms => self.room(conn),

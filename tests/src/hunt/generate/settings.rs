@@ -6,6 +6,16 @@ use greendot_protocol::Span;
 use crate::file::{FileSettings, Kind};
 use crate::world::rng::Rng;
 
+/// Now and then a few watchers are a crowd.
+pub(super) fn crowds(rng: &mut Rng, settings: &mut FileSettings) {
+    if rng.one_in(4) {
+        let engine = &mut settings.engine;
+        engine.crowd_limit = 1 + rng.below(3);
+        let every = [1_000, 3_000, 10_000][rng.below(3)].max(engine.tick.as_millis());
+        engine.crowd_every = Span::from_millis(every);
+    }
+}
+
 pub(super) fn settings(rng: &mut Rng, kind: Kind) -> FileSettings {
     let mut settings = FileSettings::new(kind);
     settings.latency = match (kind, rng.below(6)) {

@@ -13,6 +13,8 @@ pub(super) struct Block {
     viewer: usize,
     /// Each with since when.
     walls: Vec<(u64, Wall)>,
+    /// When the latest choice was made, and by which node if not every node knew at once.
+    chosen: Option<(u64, Option<usize>)>,
     /// The choice that a node has yet to tell the others.
     untold: Option<(usize, Wall)>,
     /// When the user was last seen, as the viewer may know while it is shut out.
@@ -39,7 +41,7 @@ pub(super) struct Sight {
 
 impl Sight {
     /// The viewer is shown what all are shown.
-    const CLEAR: Self = Self { open: true, shut: false };
+    pub(super) const CLEAR: Self = Self { open: true, shut: false };
 
     /// What the viewer may be shown of a user of whom others may be shown `states`. One who is hidden
     /// looks like one who has left, or was never heard from.
@@ -106,12 +108,14 @@ impl Oracle<'_> {
                 user,
                 viewer,
                 walls: Vec::new(),
+                chosen: None,
                 untold: None,
                 frozen: Bounds::default(),
                 told: None,
             });
         }
         let wanted = if shut { Wall::Shut } else { Wall::Open };
+        let before = self.blocks[place].chosen.replace((self.now, by));
         match by {
             None => {
                 self.blocks[place].untold = None;
@@ -121,7 +125,7 @@ impl Oracle<'_> {
                 // Of two choices of one moment at two nodes, no rule says which is the later.
                 let row = &mut self.blocks[place];
                 let last = row.last();
-                let tie = last.1 == Wall::Either && self.now <= last.0 + SLACK;
+                let tie = before.is_some_and(|(at, by)| by != Some(node) && self.now <= at + SLACK);
                 row.untold = (!tie).then_some((node, wanted));
                 // Of the same choice made again the store may hear of the latter only.
                 row.frozen.most = row.frozen.most.max(Some(self.now));
@@ -197,6 +201,10 @@ impl Oracle<'_> {
     /// When a user was last seen, as far as a viewer may know.
     pub(super) fn seen_by(&self, node: usize, viewer: Option<usize>, user: usize) -> Bounds {
         let all = self.users[user].seen_bounds(self.now, self.cluster.shares);
+        if self.hiding(node, viewer, user).shut {
+            // As if the user had said bye when the viewer hid, or, to one that came later, had never been there.
+            return Bounds { least: None, most: Some(self.now) };
+        }
         let Some(block) = self.block(viewer, user) else { return all };
         match self.wall(node, viewer, user) {
             Sight { shut: false, .. } => all,
@@ -205,17 +213,18 @@ impl Oracle<'_> {
         }
     }
 
-    /// Whether the viewer has regained sight of the user within the last `within` ms, after it had been
-    /// shown for longer than that that it had none.
+    /// When the viewer regained sight of the user, if that is within the last `within` ms, after it had been
+    /// shown for longer than that that it had none, and was shown nothing since: `shown` is when it last was.
     pub(super) fn has_just_regained(
         &self,
         viewer: Option<usize>,
         user: usize,
         within: u64,
-    ) -> bool {
-        let Some(block) = self.block(viewer, user) else { return false };
-        let &[.., (shut, Wall::Shut), (open, Wall::Open)] = &block.walls[..] else { return false };
-        self.now <= open + within && open > shut + within
+        shown: u64,
+    ) -> Option<u64> {
+        let block = self.block(viewer, user)?;
+        let &[.., (shut, Wall::Shut), (open, Wall::Open)] = &block.walls[..] else { return None };
+        (self.now <= open + within && open > shut + within && shown < open).then_some(open)
     }
 
     pub(super) fn told_of(&mut self, viewer: Option<usize>, user: usize, at: u64) {

@@ -173,8 +173,8 @@ impl Cluster {
                 self.working_since = Some(now.max(1));
                 self.reached_again = Some(now);
             }
-            (_, None) => self.working_since = None,
-            _ => {}
+            // Where those that worked until now are gone, the others are only just back.
+            (_, works) => self.working_since = works,
         }
         (settled, parted)
     }
@@ -207,6 +207,11 @@ impl Cluster {
     pub(super) fn is_settled(&self, node: usize) -> bool {
         let row = &self.nodes[node];
         row.up && !row.paused && row.blurred_since.is_none()
+    }
+
+    /// Since when a node has been able to work.
+    pub(super) fn works_since(&self, node: usize) -> Option<u64> {
+        self.nodes[node].working_since
     }
 
     /// Whether the store hears at once what happens at a node.

@@ -30,6 +30,8 @@ pub(super) struct Device {
     pub(super) parts: Vec<String>,
     pub(super) interests: Vec<Interest>,
     pub(super) rooms: Vec<PageRoom>,
+    /// Rooms that the app left last, and when.
+    pub(super) left: Vec<(usize, u64)>,
     /// By user.
     pub(super) words: Vec<Word>,
     /// Time awake up to `counted`.
@@ -59,7 +61,6 @@ pub(super) struct Device {
 pub(super) struct Interest {
     pub(super) part: String,
     pub(super) user: usize,
-    pub(super) times: u32,
     /// What it was told last.
     pub(super) told: Option<Shown>,
 }
@@ -93,6 +94,7 @@ impl Device {
             parts: Vec::new(),
             interests: Vec::new(),
             rooms: Vec::new(),
+            left: Vec::new(),
             words: Vec::new(),
             awake: 0,
             dozed: 0,

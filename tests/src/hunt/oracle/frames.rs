@@ -1,7 +1,8 @@
 //! What reaches a node: hellos, frames, pongs and ends, and what follows from each.
 
+use greendot_engine::core::unseal;
 use greendot_protocol::binary::decode_client;
-use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello};
+use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello, ModeChoice, Revision};
 
 use super::conn::Watch;
 use super::session::{Leaving, Session, When};
@@ -61,7 +62,11 @@ impl Oracle<'_> {
         let Some(user) = self.conns[conn].user.filter(|_| !self.conns[conn].end_waits) else {
             return;
         };
-        if let Some(session) = self.users[user].session_on(conn) {
+        let ttl = self.cluster.periods.ttl;
+        // One that arrives after the deadline does not count before it is read (rule 1).
+        if let Some(session) = self.users[user].session_on(conn)
+            && now <= session.heard.arrived + ttl
+        {
             session.heard.arrived = now;
             self.derive(user);
         }
@@ -206,7 +211,9 @@ impl Oracle<'_> {
             }
             ClientFrame::Join { number, room } => self.joins(conn, said, *number, room),
             ClientFrame::Leave { number } => self.leaves(conn, *number),
+            ClientFrame::Own(on) => self.owns(conn, *on),
             ClientFrame::Unwatch { numbers } => {
+                self.a_watch_ends(conn);
                 self.conns[conn].watches.retain(|it| !numbers.contains(&it.number));
             }
             _ => {}
@@ -217,6 +224,7 @@ impl Oracle<'_> {
         let user = self.user(name);
         self.serial += 1;
         let serial = self.serial;
+        self.a_watch_ends(conn);
         let row = &mut self.conns[conn];
         // Of a number, and of a user, the latest watch counts.
         row.watches.retain(|it| it.number != number && it.user != user);
@@ -225,6 +233,9 @@ impl Oracle<'_> {
             number,
             user,
             shown: None,
+            shown_at: 0,
+            event_at: None,
+            begun: self.now,
             version: 0,
             said,
             wrong_since: None,
@@ -234,6 +245,7 @@ impl Oracle<'_> {
 
     /// A hello is read.
     fn hello(&mut self, conn: usize, when: When, hello: &Hello<'_>) {
+        self.conns[conn].awaits = None;
         if hello.token.ends_with("|throws") {
             return;
         }
@@ -256,7 +268,12 @@ impl Oracle<'_> {
             return;
         }
         self.conns[conn].user = Some(user);
-        if let Some(choice) = hello.mode {
+        let name = user_of(hello.token);
+        let told = |it: ModeChoice| match unseal(name, it.revision) {
+            Some(revision) => Some(ModeChoice { revision, ..it }),
+            None => it.fresh.then_some(ModeChoice { revision: Revision(0), ..it }),
+        };
+        if let Some(choice) = hello.mode.and_then(told) {
             self.users[user].weigh(now, choice, (!heard).then_some(node));
         }
         let said = hello.idle.map(|idle| if idle { Flags::IDLE } else { Flags::ACTIVE });
@@ -321,7 +338,7 @@ impl Oracle<'_> {
             let arrived = self.told_as_heard(when.arrived);
             self.users[user].hear(arrived, when.read, heard);
         }
-        if let Some(old) = old.filter(|&it| self.conns[it].open) {
+        if let Some(old) = old.filter(|&it| self.conns[it].open && !self.conns[it].is_closing) {
             self.must_close(old, CloseCode::Replaced.number(), unsure_by);
         }
         self.derive(user);
@@ -331,10 +348,12 @@ impl Oracle<'_> {
     /// The node sees the connection end: the session lingers, if it is still on it (rule 3).
     pub(super) fn ended(&mut self, conn: usize) {
         let when = self.arrival(conn);
+        self.a_watch_ends(conn);
         let row = &mut self.conns[conn];
         row.open = false;
         row.watches.clear();
         row.seats.clear();
+        row.own = None;
         row.requests.clear();
         let Some(user) = row.user else { return };
         self.place_is_lost(conn);
@@ -420,9 +439,11 @@ impl Oracle<'_> {
         let mut due = self.to_close.iter();
         let expected =
             due.position(|it| it.conn == conn && (it.code == code || it.unsure_by.is_some()));
+        self.a_watch_ends(conn);
         let row = &mut self.conns[conn];
         row.watches.clear();
         row.seats.clear();
+        row.own = None;
         row.requests.clear();
         row.has_watched = false;
         row.is_closing = true;

@@ -9,9 +9,12 @@ mod blocks;
 mod cluster;
 mod complaint;
 mod conn;
+mod crowds;
 mod device;
 mod devices;
 mod frames;
+mod hiding;
+mod own;
 mod page_rooms;
 mod periods;
 mod quiet;
@@ -78,6 +81,8 @@ pub struct Oracle<'a> {
     alarm: u64,
     /// When the devices are looked at again, whatever happens.
     round: u64,
+    /// By node: when a watch ended there last.
+    watch_ended: Vec<u64>,
     /// Whether anyone's possible states changed in this turn.
     shifted: bool,
     /// The devices that anything happened to in this turn, by their numbers.
@@ -131,6 +136,7 @@ impl<'a> Oracle<'a> {
             next_settling: u64::MAX,
             alarm: u64::MAX,
             round: 0,
+            watch_ended: vec![0; scenario.nodes.len()],
             shifted: false,
             touched: Vec::new(),
         }
@@ -225,7 +231,7 @@ impl<'a> Oracle<'a> {
                 conn.owed_refresh |= conn.stalled;
             }
             for user in &mut self.users {
-                user.settle(self.now, node);
+                user.settle(self.now, node, &self.cluster);
             }
         }
         self.next_settling = self.cluster.next_change(self.now);
@@ -315,7 +321,8 @@ impl<'a> Oracle<'a> {
         let warmth = self.cluster.warmth(self.now, node);
         let own = viewer == Some(user);
         let states = self.users[user].shown(own, self.now, self.behind_since(node), warmth);
-        self.wall(node, viewer, user).through(states, warmth.is_some())
+        let states = self.wall(node, viewer, user).through(states, warmth.is_some());
+        self.hiding(node, viewer, user).through(states, warmth.is_some())
     }
 
     /// Since when a node's knowledge may be old: with a shared store, news takes a turn at least.

@@ -13,12 +13,15 @@ use crate::world::Device as Page;
 #[derive(Clone, Debug)]
 pub(super) struct PageRoom {
     room: usize,
-    /// How often it was joined and not left.
-    times: u32,
     /// Since when: what was said to an earlier join of it is of no interest.
     since: u64,
     /// Who is there, as the engine said last.
     told: Option<Told>,
+    /// Whether the app left it in the moment in which it joined: what is said to that moment's first join is of no
+    /// interest, and looks like what is said to the second.
+    again: bool,
+    /// Then, what was told before that.
+    or: Option<Option<Told>>,
 }
 
 /// Who is in a room, and about how many if these are not all.
@@ -33,17 +36,16 @@ impl Device {
         if self.gone {
             return;
         }
-        match self.rooms.iter_mut().find(|it| it.room == room) {
-            Some(row) => row.times += 1,
-            None => self.rooms.push(PageRoom { room, times: 1, since: now, told: None }),
+        if !self.rooms.iter().any(|it| it.room == room) {
+            let again = self.left.contains(&(room, now));
+            self.rooms.push(PageRoom { room, since: now, told: None, again, or: None });
         }
     }
 
-    pub(super) fn leaves(&mut self, room: usize) {
-        if let Some(row) = self.rooms.iter_mut().find(|it| it.room == room) {
-            row.times -= 1;
-        }
-        self.rooms.retain(|it| it.times > 0);
+    pub(super) fn leaves(&mut self, now: u64, room: usize) {
+        self.left.retain(|it| it.1 == now);
+        self.left.push((room, now));
+        self.rooms.retain(|it| it.room != room);
     }
 
     /// A frame about a room reaches the client; it answers a join that was said at `said`.
@@ -56,6 +58,9 @@ impl Device {
     ) {
         let found = self.rooms.iter_mut().find(|it| it.room == room && said >= it.since);
         let Some(row) = found else { return };
+        if row.again && said == row.since && row.or.is_none() {
+            row.or = Some(row.told.clone());
+        }
         if let Some(count) = whole {
             row.told = Some(Told { members: BTreeMap::new(), count });
         }
@@ -110,7 +115,13 @@ impl Oracle<'_> {
                     .collect(),
                 count: it.count.map(|it| it as u32),
             });
+            let or = self.devices[device].rooms[place].or.take();
+            let room = &self.devices[device].rooms[place];
             if shown == room.told {
+                continue;
+            }
+            if or.is_some_and(|it| it == shown) {
+                self.devices[device].rooms[place].told = shown;
                 continue;
             }
             if shown.is_none() && forgets {

@@ -18,6 +18,9 @@ pub(super) struct Periods {
     pub(super) warmup: u64,
     /// The longest way through the network.
     pub(super) latency: u64,
+    /// How much longer a change may take to be told of one whom a crowd watches (rule 15): it waits for the round before to
+    /// be over, is held for a moment, and then told in a round of its own.
+    pub(super) crowds: u64,
 }
 
 impl Periods {
@@ -33,6 +36,9 @@ impl Periods {
             idle_after: engine.idle_after.as_millis(),
             warmup: engine.warmup().as_millis(),
             latency: settings.latency + jitter,
+            crowds: settings
+                .crowd_every()
+                .map_or(0, |every| 2 * every + every / 10 + every / 100 + SLACK),
         }
     }
 

@@ -140,7 +140,7 @@ impl Oracle<'_> {
                 looks: 0,
                 seats: open().map(|it| it.seats.len()).sum(),
                 joins: 0,
-                owners: 0,
+                owners: open().filter(|it| it.own.is_some()).count(),
             };
             if counts != right {
                 return self.complain(

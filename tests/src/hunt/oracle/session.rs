@@ -217,9 +217,10 @@ impl Session {
         self.spoke = when;
     }
 
-    /// A pong. One that comes soon after a frame answers a ping of before it: its connection is not silent yet.
+    /// A pong. One that comes soon after a frame answers a ping of before it: its connection is not silent yet. That it
+    /// is, and pinged again, the next sweep finds.
     pub(super) fn answers(&mut self, when: When, cluster: &Cluster) {
-        if when.read < self.spoke.read + cluster.periods.silence() {
+        if when.read <= cluster.swept(self.spoke.read + cluster.periods.silence(), self.node) {
             self.spoke.read = when.read;
         }
     }

@@ -127,6 +127,7 @@ impl Oracle<'_> {
         let stays = |it: &&mut Conn| it.name == *watcher && !it.left;
         for row in self.conns.iter_mut().filter(stays) {
             row.stalled = stalled;
+            row.stalled_at = now;
             row.start_anew(now);
         }
         self.shifted = true;
@@ -143,6 +144,7 @@ impl Oracle<'_> {
                 row.open = false;
                 row.watches.clear();
                 row.seats.clear();
+                row.own = None;
                 row.requests.clear();
                 row.waiting.clear();
                 self.place_is_lost(conn);
@@ -247,12 +249,9 @@ impl Oracle<'_> {
             }
             Verb::Room { who, room, join } => {
                 let room = self.room(room);
-                self.with_device(
-                    who,
-                    |it, now| {
-                        if *join { it.joins(now, room) } else { it.leaves(room) }
-                    },
-                );
+                self.with_device(who, |it, now| {
+                    if *join { it.joins(now, room) } else { it.leaves(now, room) }
+                });
             }
             Verb::LeavePage { client } => self.with_device(client, |it, _| {
                 it.gone = true;
@@ -331,19 +330,13 @@ impl Device {
             let word = self.word(user);
             (word.loose, word.wrong_since) = (Some(now), None);
         }
-        match self.interests.iter_mut().find(|it| it.user == user && it.part == part) {
-            Some(interest) => interest.times += 1,
-            None => {
-                self.interests.push(Interest { part: part.into(), user, times: 1, told: None });
-            }
+        if !self.interests.iter().any(|it| it.user == user && it.part == part) {
+            self.interests.push(Interest { part: part.into(), user, told: None });
         }
     }
 
     fn end(&mut self, part: &str, user: usize) {
         self.part(part);
-        if let Some(it) = self.interests.iter_mut().find(|it| it.user == user && it.part == part) {
-            it.times -= 1;
-        }
-        self.interests.retain(|it| it.times > 0);
+        self.interests.retain(|it| it.user != user || it.part != part);
     }
 }

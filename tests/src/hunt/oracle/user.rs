@@ -41,6 +41,8 @@ pub(super) struct User {
     /// Sessions that have ended: their names, nodes and rooms. A node that did not know of that finds one
     /// that comes back where it was.
     former: Vec<(String, usize, Vec<usize>)>,
+    /// Whether it may hide from everybody, and must; each with since when.
+    pub(super) hid: Vec<(u64, (bool, bool))>,
     /// By room: whether the user may be, and must be, there.
     pub(super) rooms: Vec<Vec<(u64, Presence)>>,
     /// When that changes next by time alone.
@@ -134,6 +136,7 @@ impl User {
             heard: (false, None),
             history: vec![(0, offline, offline)],
             former: Vec::new(),
+            hid: Vec::new(),
             rooms: Vec::new(),
             next_change: 0,
         }
@@ -149,7 +152,10 @@ impl User {
         // A choice that waits at a node is told to the new store, if it was not told to the old one.
         let waits = self.put_right_by.take().is_some_and(|it| cluster.nodes[it].up);
         (self.chosen, self.lost) = (false, true);
-        if !waits {
+        if !waits && !self.other_modes.is_empty() {
+            // What its sessions know, and repeat, may be any of these.
+            (self.by_sessions, self.put_right_by) = (false, None);
+        } else if !waits {
             // A node learns the mode when the store takes a session of the user from it.
             let knows = |it: &Session| {
                 !it.orphan && cluster.is_settled(it.node) && it.is_certain(now, cluster)
@@ -238,6 +244,8 @@ impl User {
     /// The user chooses a mode; `by` is the node that takes it, if not every node knows at once.
     pub(super) fn choose(&mut self, now: u64, mode: Mode, by: Option<usize>) {
         if self.mode == mode && self.chosen && self.other_modes.is_empty() {
+            // No change, but chosen anew: of two choices of one moment this may be the later.
+            self.chosen_at = Some(now);
             return;
         }
         self.chosen = true;
@@ -303,10 +311,17 @@ impl User {
     }
 
     /// A node has settled: what it had to tell is known.
-    pub(super) fn settle(&mut self, now: u64, node: usize) {
+    pub(super) fn settle(&mut self, now: u64, node: usize, cluster: &Cluster) {
         if self.put_right_by == Some(node) {
             self.put_right_by = None;
-            self.other_modes.clear();
+            // One that may have ended before its node could register it again takes along what it knew: nobody else
+            // repeats the mode (rule 5).
+            let knows = |it: &Session| {
+                it.node == node && it.knows_mode && !it.orphan && now < it.may_end(cluster)
+            };
+            if !self.by_sessions || self.sessions.iter().any(knows) {
+                self.other_modes.clear();
+            }
             // When the choice became known is when the user became hidden.
             self.seen.most = self.seen.most.max(self.seen.hidden).max(Some(now));
         }
@@ -347,6 +362,13 @@ impl User {
         Bounds { least: self.seen.least(now, before), most: self.seen.most }
     }
 
+    /// How many changes of state or note there may have been since then.
+    pub(super) fn changes_since(&self, since: u64) -> u32 {
+        let states = self.history.iter().filter(|it| it.0 >= since).count();
+        let notes = self.notes.iter().filter(|it| it.0 >= since).count();
+        (states + notes) as u32
+    }
+
     /// What others may be shown now.
     pub(super) fn public(&self) -> States {
         self.history.last().map_or(States::default(), |it| it.1)
@@ -385,7 +407,7 @@ impl User {
             may_be_idle |= flags.idle;
         }
         self.next_change = next;
-        let moved = self.derive_rooms(now, cluster);
+        let moved = self.derive_rooms(now, cluster) | self.derive_hiding(now);
         let online = may_be_active;
         let away = may_be_idle && !must_be_active;
         let (mut public, mut own) = (States::default(), States::default());

@@ -131,7 +131,13 @@ impl Oracle<'_> {
     fn view_patience(&self, device: usize) -> u64 {
         let periods = &self.cluster.periods;
         let throttled = if self.devices[device].hidden { THROTTLED } else { 0 };
-        periods.beat + ANSWER + LATE + 2 * periods.latency + periods.tick + throttled
+        periods.beat
+            + ANSWER
+            + LATE
+            + 2 * periods.latency
+            + periods.tick
+            + periods.crowds
+            + throttled
     }
 
     fn look_at_times(&mut self, device: usize, page: &Page) -> Found {

@@ -18,6 +18,7 @@ impl Oracle<'_> {
             if !row.seats.is_empty() {
                 self.recheck_seats(conn);
             }
+            self.recheck_own(conn);
             let row = &self.conns[conn];
             if row.watches.is_empty() {
                 continue;
@@ -40,7 +41,7 @@ impl Oracle<'_> {
 
     /// How long a change may take to be told, in ms.
     pub(super) fn patience(&self) -> u64 {
-        self.cluster.periods.tick + SLACK + 1
+        self.cluster.periods.tick + SLACK + 1 + self.cluster.periods.crowds
     }
 
     /// Has anything been wrong for too long?
@@ -53,6 +54,7 @@ impl Oracle<'_> {
             }
             self.unanswered(conn)?;
             self.sound_room_alarm(conn)?;
+            self.sound_own_alarm(conn)?;
             self.untold(conn)?;
         }
         Ok(())

@@ -41,6 +41,10 @@ impl Oracle<'_> {
             ServerFrame::Crowd { number, count, sample } => {
                 self.crowd(conn, *number, *count, sample)?
             }
+            ServerFrame::Sessions(sessions) => {
+                self.own_sessions(conn, sessions)?;
+                Parcel::Other
+            }
             ServerFrame::Stale(stale) => {
                 self.conns[conn].stale = Some(*stale);
                 Parcel::Other
@@ -163,8 +167,11 @@ impl Oracle<'_> {
                     self.event_place(conn, user),
                 );
             }
-            let regained = self.has_just_regained(row.user, user, self.patience());
-            if regained && self.cluster.is_settled(row.node) && said.version > version + 1 {
+            let regained = self.has_just_regained(row.user, user, self.patience(), watch.shown_at);
+            // Of several changes since then in one tick only the newest is told (rule 6).
+            let steps = regained.map_or(0, |since| self.users[user].changes_since(since).max(1));
+            let gap = regained.is_some() && said.version > version + steps;
+            if gap && self.cluster.is_settled(row.node) {
                 let version_said = said.version;
                 let text = format!("version {version_said} of {name} after {version}");
                 let place = self.event_place(conn, user);
@@ -175,9 +182,11 @@ impl Oracle<'_> {
                 return self.complain_at(Kind::EventRepeats, text, self.event_place(conn, user));
             }
             self.weigh_word(conn, place, &said, false)?;
+            self.weigh_rate(conn, place)?;
             let row = &self.conns[conn];
             self.weigh_seen(row.node, row.user, user, &said)?;
             words.push(self.show(conn, place, &said));
+            self.conns[conn].watches[place].event_at = Some(self.now);
         }
         self.shifted = true;
         Ok(words)
@@ -185,7 +194,9 @@ impl Oracle<'_> {
 
     /// Remembers what a watch was shown.
     fn show(&mut self, conn: usize, place: usize, said: &Said<'_>) -> Word {
+        let now = self.now;
         let watch = &mut self.conns[conn].watches[place];
+        watch.shown_at = now;
         let shown = Shown { state: said.state, note: said.note.to_owned() };
         watch.shown = Some(shown.clone());
         watch.version = said.version;

@@ -69,7 +69,8 @@ impl Node {
     pub(super) fn lose_store(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
         shared.reach = Reach::Lost;
-        shared.given_up = shared.pending.front().map(|it| it.since);
+        shared.blinded = true;
+        shared.given_up = shared.pending.front().map(|it| it.asked);
         shared.ends_at = None;
         let waiting: Vec<Pending> = shared.pending.drain(..).collect();
         for word in waiting.iter().filter_map(|it| it.word.clone()) {
@@ -92,8 +93,16 @@ impl Node {
             Then::Connected(lease) => self.welcome(lease),
             Then::Asked(look) => self.answer_look(now, now, &look, &[], None),
             Then::RoomsRead(look) => self.rooms_read(now, look, &[]),
+            Then::Located { ask, .. } => self.located(ask, None),
             Then::Listed { ask, viewer } => self.answer_list(now, now, ask, viewer, &[], None),
-            Then::Loaded(_) | Then::Looked | Then::LookedInto | Then::Beaten | Then::Nothing => {}
+            Then::Loaded(_)
+            | Then::Watched(_)
+            | Then::Looked
+            | Then::LookedInto
+            | Then::Joined { .. }
+            | Then::Seated { .. }
+            | Then::Beaten
+            | Then::Nothing => {}
         }
     }
 
@@ -121,6 +130,7 @@ impl Node {
                     let (viewer, users) = (Arc::clone(&look.viewer), look.users.clone());
                     self.submit(now, Request::Read { viewer, users }, Then::Asked(look));
                 }
+                Then::Located { ask, user } => self.locate(now, ask, &user),
                 Then::Listed { ask, viewer } => self.list(now, ask, &viewer),
                 _ => {}
             }
@@ -141,6 +151,7 @@ impl Node {
         let Some(shared) = self.shared.as_mut() else { return };
         let was_lost = shared.reach == Reach::Lost;
         let stood_still = late && !was_lost;
+        shared.blinded |= lost_data;
         shared.reach = Reach::Back(Some(if lost_data { now + REFRESH_AFTER } else { now }));
         if !stood_still && !on(Fault::NobodySpared) {
             shared.spared_until = now + self.settings.ttl;
@@ -150,10 +161,13 @@ impl Node {
         // Who said goodbye is gone; who only dropped may have gone on at another node.
         let gone = |it: &Word| !matches!(it, Word::Ended(departed, _) if !departed.bye);
         let ended = words.split_off(words.partition_point(gone));
-        if !ended.is_empty() {
-            shared.unsaid = ended;
-            shared.ends_at = Some(if was_lost { now + ENDS_AFTER } else { now });
+        let rooms = words.split_off(words.partition_point(|it| !matches!(it, Word::Room(..))));
+        if was_lost {
+            shared.ends_at = Some(now + ENDS_AFTER);
+        } else if !ended.is_empty() {
+            shared.ends_at.get_or_insert(now);
         }
+        shared.unsaid = ended;
         let mut leases: Vec<(u64, ConnId)> =
             shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
         leases.sort_unstable_by_key(|it| it.0);
@@ -179,15 +193,25 @@ impl Node {
                 self.register(now, lease);
             }
         }
+        // Where a session went its node has registered; that it left the store may not know, and have it there as of
+        // before, or of an earlier connect.
+        for word in rooms.into_iter().filter(|it| matches!(it, Word::Room(.., false))) {
+            self.submit(now, word.request(now), Then::Nothing);
+        }
         if lost_data {
             self.watches.begin_epoch();
         }
         self.tell_stale();
     }
 
-    /// Users whom nobody here watched until now: asks how they stand, and to be told from now on.
+    /// Users who look at themselves, or are members of rooms: asks how they stand, and to be told from now on.
     pub(in crate::core::node) fn load(&mut self, now: Time, users: Vec<Arc<str>>) {
         self.submit(now, Request::Subscribe { users: users.clone() }, Then::Loaded(users));
+    }
+
+    /// The same for users whom others watch by name, and for whose answer these wait.
+    pub(in crate::core::node) fn load_watched(&mut self, now: Time, users: Vec<Arc<str>>) {
+        self.submit(now, Request::Subscribe { users: users.clone() }, Then::Watched(users));
     }
 
     /// Users whom nobody here watches any more.
@@ -221,6 +245,8 @@ impl Node {
     /// Asks how all watched users stand.
     pub(super) fn refresh(&mut self, now: Time) {
         self.submit(now, Request::HearNothing, Then::Nothing);
+        self.watches.forget_idle();
+        self.unload(now);
         let viewers = self.watches.onlookers();
         self.look(now, viewers);
         let users = self.owners.names();
@@ -228,7 +254,7 @@ impl Node {
         let rooms = self.watches.room_names();
         self.submit(now, Request::LookInto { rooms }, Then::LookedInto);
         let users = self.watches.subjects();
-        self.load(now, users);
+        self.load_watched(now, users);
     }
 
     pub(super) fn tell_stale(&mut self) {

@@ -6,9 +6,9 @@ use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
 use super::{Pending, Reach, Then};
 use crate::core::directory::{Outlook, SessionView};
-use crate::core::leases::{ConnId, Idle, Waiting};
+use crate::core::leases::{ConnId, Idle, Standing, Waiting};
 use crate::core::node::{Ending, Node, Output, Transition};
-use crate::store::{HeldBy, Notice, OutlookReport, Reply, Report};
+use crate::store::{HeldBy, Notice, OutlookReport, Reply, Report, Request};
 
 impl Node {
     /// The store's answer to the request of this number.
@@ -20,10 +20,10 @@ impl Node {
         let answered = shared.pending.pop_front_if(|it| it.number == number);
         let mut missed = !lost.is_empty();
         self.make_up(now, lost, answered.as_ref());
-        let asked = answered.as_ref().map(|it| it.since);
+        let asked = answered.as_ref().map(|it| it.asked);
         let then = answered.map_or(Then::Nothing, |it| it.then);
         let Some(shared) = self.shared.as_mut() else { return };
-        shared.answered = now;
+        let away = now.since(std::mem::replace(&mut shared.answered, now));
         let was_lost = shared.reach == Reach::Lost;
         // A node that was spoken to before it ever reached the store had to make an epoch up.
         let lost_data = shared.epoch != Some(reply.epoch) && (shared.epoch.is_some() || was_lost);
@@ -40,7 +40,7 @@ impl Node {
         }
         self.set_warming(said, reply.warming);
         for report in &reply.turned {
-            self.outputs.push_back(Output::Transition(Transition {
+            self.say(Output::Transition(Transition {
                 user: (&*report.user).into(),
                 state: report.public.state,
                 version: report.public.version,
@@ -63,6 +63,11 @@ impl Node {
         if lost_data && let Some(shared) = self.shared.as_mut() {
             (shared.told, shared.noticed) = (reply.told, reply.told);
         }
+        if was_lost && !matches!(then, Then::Beaten) {
+            // An answer that was given up: the store has yet to hear that this node was away, or it would take
+            // what the node covered for covered still.
+            self.submit(now, Request::Beat { away, silent: vec![], heard: vec![] }, Then::Beaten);
+        }
         if was_lost || lost_data || missed {
             self.come_back(now, lost_data);
         }
@@ -81,13 +86,41 @@ impl Node {
         }
         match then {
             Then::Nothing | Then::Beaten => {}
-            Then::Looked | Then::LookedInto => self.wake_waiting(now),
+            Then::Looked => {
+                if let Some(shared) =
+                    self.shared.as_mut().filter(|it| it.reach == Reach::Back(None))
+                {
+                    shared.blinded = false;
+                }
+                self.wake_waiting(now);
+            }
+            Then::LookedInto => {
+                // Joins whose answer was lost, among them.
+                for (conn, number) in self.watches.unseated() {
+                    self.take_seat(now, conn, number);
+                }
+                self.wake_waiting(now);
+            }
+            Then::Joined { conn, number } => self.take_seat(now, conn, number),
+            Then::Seated { conn, number, users } => {
+                self.loaded(now, &users);
+                self.open_seat(now, conn, number);
+                self.watches.forget_unwatched(users);
+                self.unload(now);
+            }
+            Then::Watched(users) => {
+                for user in &users {
+                    self.watches.open_subject(user);
+                }
+                self.loaded(now, &users);
+            }
             Then::Connected(lease) => self.connected(now, lease, reply.held),
             Then::Loaded(users) => self.loaded(now, &users),
             Then::Asked(look) => {
                 self.answer_look(now, said, &look, &reply.reports, reply.outlooks.first());
             }
             Then::RoomsRead(look) => self.rooms_read(now, look, &reply.rooms),
+            Then::Located { ask, .. } => self.located(ask, Some(reply.places.clone())),
             Then::Listed { ask, viewer } => {
                 let outlook = reply.outlooks.first();
                 self.answer_list(now, said, ask, viewer, &reply.reports, outlook);
@@ -102,7 +135,10 @@ impl Node {
             let expected = shared.noticed == 0 || number == shared.noticed + 1;
             shared.noticed = if expected { number } else { shared.noticed };
         }
+        // The refresh brings it, behind what its viewers may see.
+        let blinded = self.shared.as_ref().is_some_and(|it| it.blinded);
         match notice {
+            Notice::Changed { .. } | Notice::Room { .. } if blinded => {}
             Notice::Changed { epoch, at, report } => {
                 let Some(shared) = self.shared.as_mut().filter(|it| it.epoch == Some(*epoch))
                 else {
@@ -142,9 +178,10 @@ impl Node {
             Notice::Revoked { seat } => self.end_seat(now, *seat, CloseCode::Revoked),
             Notice::Ended { seat } => {
                 let Some(lease) = self.seat(*seat) else { return };
-                let Some(row) = self.leases.get(lease) else { return };
-                let stays = row.connected && row.lingers_until.is_none();
-                if stays && row.deadline > now {
+                if self.leases.get(lease).is_none() {
+                    return;
+                }
+                if self.lives_on(now, lease) {
                     // It has been heard here since: the store did not know. It goes on.
                     self.register(now, lease);
                 } else {
@@ -162,6 +199,12 @@ impl Node {
 
     pub(super) fn seat(&self, number: u64) -> Option<ConnId> {
         self.shared.as_ref()?.by_number.get(&number).copied()
+    }
+
+    /// Whether the session is connected here and its lease has not run out.
+    fn lives_on(&self, now: Time, lease: ConnId) -> bool {
+        let lives = |it: Standing| it.connected && it.lingers_until.is_none() && it.deadline > now;
+        self.leases.get(lease).is_some_and(lives)
     }
 
     /// The store has ended the session: that is told back, for only this node knows when it was heard last.
@@ -212,6 +255,8 @@ impl Node {
                 shared.reach = Reach::Good;
             }
             self.watches.set_blind(false);
+            self.watches.forget_idle();
+            self.unload(now);
             self.tell_stale();
         }
         for conn in self.watches.waiting_conns() {
@@ -269,6 +314,8 @@ impl Node {
             }
             HeldBy::Another => self.lose_lease(now, lease, CloseCode::Replaced),
             // Told back: only this node knows when it was heard last.
+            // But it may have been heard since it was asked about.
+            HeldBy::Over if self.lives_on(now, lease) => self.register(now, lease),
             HeldBy::Over => self.end(now, lease, Ending::Code(CloseCode::Ended)),
             HeldBy::Revoked => self.lose_lease(now, lease, CloseCode::Revoked),
             HeldBy::Full => self.lose_lease(now, lease, CloseCode::Full),

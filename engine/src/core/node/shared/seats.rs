@@ -5,10 +5,11 @@ use std::sync::Arc;
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Mode, ModeChoice, Span, Time};
 
-use super::{BEAT, Reach, Seat, Then};
+use super::words::{Word, keep};
+use super::{BEAT, ENDS_AFTER, Reach, Seat, Then};
 use crate::core::leases::ConnId;
 use crate::core::node::Node;
-use crate::store::{Departed, Register, Request, SessionName, Silent};
+use crate::store::{Departed, Register, Request, SessionName, Silent, Speaker};
 
 impl Node {
     /// A session has connected here.
@@ -23,7 +24,7 @@ impl Node {
         let number = shared.next_seat;
         shared.next_seat += 1;
         shared.by_number.insert(number, lease);
-        let seat = Seat { number, connected: now, generation: None, idle_said };
+        let seat = Seat { number, connected: now, generation: None, idle_said, left_others: false };
         shared.seats.insert(lease, seat);
         let lost = shared.reach == Reach::Lost;
         self.register_with(now, lease, mode);
@@ -54,10 +55,8 @@ impl Node {
             },
             lingers_for: row.lingers_until.map(|at| at.since(now)),
             mode,
-            rooms: self
-                .session_of(lease)
-                .filter(|_| !on(Fault::RoomForgotten))
-                .map_or(Vec::new(), |it| self.directory.rooms_of(it).to_vec()),
+            rooms: if on(Fault::RoomForgotten) { Vec::new() } else { self.rooms_of(lease) },
+            no_others: seat.left_others,
             device: (*view.device).into(),
         };
         self.submit(now, Request::Connect(register), Then::Connected(lease));
@@ -66,6 +65,15 @@ impl Node {
         if let Some(shared) = self.shared.as_mut() {
             shared.silent.remove(&lease);
         }
+    }
+
+    /// The rooms that a session is in, as far as this connect has a say. Where an earlier one went the store knows, or a
+    /// later one elsewhere has left since.
+    pub(in crate::core::node) fn rooms_of(&self, lease: ConnId) -> Vec<Arc<str>> {
+        if self.leases.is_connected(lease) {
+            return self.viewer_of(lease).map_or(Vec::new(), |it| self.watches.rooms_of(it));
+        }
+        self.session_of(lease).map_or(Vec::new(), |it| self.directory.rooms_of(it).to_vec())
     }
 
     /// The session's lease is gone, and with it what the store is told under its number.
@@ -84,6 +92,7 @@ impl Node {
         name: SessionName,
         heard: Time,
         bye: bool,
+        swept: bool,
     ) {
         let Some(seat) = self.shared.as_ref().and_then(|it| it.seats.get(&lease)) else { return };
         let departed = Departed {
@@ -97,10 +106,23 @@ impl Node {
                 .is_some_and(|it| it.passive),
             bye,
         };
+        if swept && let Some(shared) = self.shared.as_mut() {
+            // It may have gone on in an outage, at a node that has not said so yet.
+            let waits = shared.pending.front().is_some_and(|it| now.since(it.since) >= BEAT);
+            if waits && shared.reach != Reach::Lost {
+                shared.ends_at.get_or_insert(now + ENDS_AFTER);
+            }
+            if shared.ends_at.is_some_and(|at| at > now) {
+                return keep(&mut shared.unsaid, Word::Ended(departed, now));
+            }
+        }
         self.submit(now, Request::End(departed), Then::Nothing);
     }
 
     pub(in crate::core::node) fn seat_lingers(&mut self, now: Time, lease: ConnId) {
+        if self.shared.is_none() {
+            return;
+        }
         let Some(until) = self.leases.get(lease).and_then(|it| it.lingers_until) else { return };
         if let Some(Silent { name, seat, heard_ago }) = self.silent_of(now, lease) {
             let request = Request::Linger { name, seat, heard_ago, lasts: until.since(now) };
@@ -148,6 +170,9 @@ impl Node {
     }
 
     pub(in crate::core::node) fn seat_idles(&mut self, now: Time, lease: ConnId, idle: bool) {
+        if self.shared.is_none() {
+            return;
+        }
         let Some(name) = self.session_name(lease) else { return };
         if let Some(seat) = self.shared.as_mut().and_then(|it| it.seats.get_mut(&lease)) {
             // Until the store has heard of the session, this goes with its connect.
@@ -158,20 +183,35 @@ impl Node {
         }
     }
 
-    pub(in crate::core::node) fn share_mode(&mut self, now: Time, user: &Arc<str>, mode: Mode) {
-        self.submit(
-            now,
-            Request::SetMode { user: Arc::clone(user), mode, ago: Span::ZERO },
-            Then::Nothing,
-        );
+    /// The user's choice, said over this connection or by the application.
+    pub(in crate::core::node) fn share_mode(
+        &mut self,
+        now: Time,
+        user: &Arc<str>,
+        mode: Mode,
+        by: Option<ConnId>,
+    ) {
+        let (user, ago, by) = (Arc::clone(user), Span::ZERO, self.speaker(now, by));
+        self.submit(now, Request::SetMode { user, mode, ago, by }, Then::Nothing);
     }
 
-    pub(in crate::core::node) fn share_note(&mut self, now: Time, user: &Arc<str>, note: Arc<str>) {
-        self.submit(
-            now,
-            Request::SetNote { user: Arc::clone(user), note, ago: Span::ZERO },
-            Then::Nothing,
-        );
+    /// The same of the user's note.
+    pub(in crate::core::node) fn share_note(
+        &mut self,
+        now: Time,
+        user: &Arc<str>,
+        note: Arc<str>,
+        by: Option<ConnId>,
+    ) {
+        let (user, ago, by) = (Arc::clone(user), Span::ZERO, self.speaker(now, by));
+        self.submit(now, Request::SetNote { user, note, ago, by }, Then::Nothing);
+    }
+
+    fn speaker(&self, now: Time, conn: Option<ConnId>) -> Option<Speaker> {
+        let conn = conn?;
+        let session = self.session_name(conn)?.session;
+        let seat = self.shared.as_ref()?.seats.get(&conn)?;
+        Some(Speaker { session, seat: seat.number, connected_ago: now.since(seat.connected) })
     }
 
     pub(in crate::core::node) fn share_revoke(
@@ -189,16 +229,20 @@ impl Node {
 
     pub(in crate::core::node) fn share_join(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
         let Some(name) = self.session_name(conn) else { return };
-        let Some(seat) = self.seat_number(conn) else { return };
-        let room = Arc::clone(room);
-        self.submit(now, Request::Join { name, seat, room }, Then::Nothing);
+        self.submit(now, Request::Join { name, room: Arc::clone(room) }, Then::Nothing);
     }
 
     pub(in crate::core::node) fn share_leave(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
         let Some(name) = self.session_name(conn) else { return };
-        let Some(seat) = self.seat_number(conn) else { return };
-        let room = Arc::clone(room);
-        self.submit(now, Request::Leave { name, seat, room }, Then::Nothing);
+        self.submit(now, Request::Leave { name, room: Arc::clone(room) }, Then::Nothing);
+    }
+
+    /// The session has left all rooms that this connect has not joined.
+    pub(in crate::core::node) fn share_leave_others(&mut self, now: Time, conn: ConnId) {
+        if let Some(seat) = self.shared.as_mut().and_then(|it| it.seats.get_mut(&conn)) {
+            seat.left_others = true;
+            self.register(now, conn);
+        }
     }
 
     pub(super) fn seat_number(&self, lease: ConnId) -> Option<u64> {

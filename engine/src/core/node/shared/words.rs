@@ -21,8 +21,8 @@ pub(super) enum Word {
     LastSeen(Arc<str>, LastSeen, Time),
     /// The account is no longer good, or is good again; and since when.
     Revoked(Arc<str>, bool, Time),
-    /// A session has left a room: its name, the number of its connect, the room.
-    Left(SessionName, u64, Arc<str>),
+    /// A session is in a room, or no more; its node registers it with those that it is in.
+    Room(SessionName, Arc<str>, bool),
     /// A session has ended, as it was told then, and when that was.
     Ended(Departed, Time),
 }
@@ -31,8 +31,10 @@ impl Word {
     /// The word in a request, if there is one.
     pub(super) fn of(now: Time, request: &Request) -> Option<Self> {
         Some(match request {
-            Request::SetMode { user, mode, ago } => Self::Mode(Arc::clone(user), *mode, now - *ago),
-            Request::SetNote { user, note, ago } => {
+            Request::SetMode { user, mode, ago, .. } => {
+                Self::Mode(Arc::clone(user), *mode, now - *ago)
+            }
+            Request::SetNote { user, note, ago, .. } => {
                 Self::Note(Arc::clone(user), Arc::clone(note), now - *ago)
             }
             Request::SetBlock { user, viewer, blocked, ago: Some(ago) } => {
@@ -49,9 +51,8 @@ impl Word {
                 let choice = it.mode.filter(|it| it.fresh)?;
                 Self::Mode(Arc::clone(&it.name.user), choice.mode, now - it.connected_ago)
             }
-            Request::Leave { name, seat, room } => {
-                Self::Left(name.clone(), *seat, Arc::clone(room))
-            }
+            Request::Join { name, room } => Self::Room(name.clone(), Arc::clone(room), true),
+            Request::Leave { name, room } => Self::Room(name.clone(), Arc::clone(room), false),
             Request::End(it) => Self::Ended(it.clone(), now),
             _ => return None,
         })
@@ -60,8 +61,12 @@ impl Word {
     /// The request that says it.
     pub(super) fn request(self, now: Time) -> Request {
         match self {
-            Self::Mode(user, mode, at) => Request::SetMode { user, mode, ago: now.since(at) },
-            Self::Note(user, note, at) => Request::SetNote { user, note, ago: now.since(at) },
+            Self::Mode(user, mode, at) => {
+                Request::SetMode { user, mode, ago: now.since(at), by: None }
+            }
+            Self::Note(user, note, at) => {
+                Request::SetNote { user, note, ago: now.since(at), by: None }
+            }
             Self::Block(user, viewer, blocked, at) => {
                 Request::SetBlock { user, viewer, blocked, ago: Some(now.since(at)) }
             }
@@ -71,7 +76,8 @@ impl Word {
             Self::Revoked(user, revoked, at) => {
                 Request::Revoke { user, revoked, ago: now.since(at) }
             }
-            Self::Left(name, seat, room) => Request::Leave { name, seat, room },
+            Self::Room(name, room, true) => Request::Join { name, room },
+            Self::Room(name, room, false) => Request::Leave { name, room },
             Self::Ended(it, at) => Request::End(Departed {
                 connected_ago: it.connected_ago + now.since(at),
                 heard_ago: it.heard_ago + now.since(at),
@@ -88,12 +94,13 @@ impl Word {
             | (Self::LastSeen(user, ..), Self::LastSeen(it, ..))
             | (Self::Revoked(user, ..), Self::Revoked(it, ..)) => user == it,
             (Self::Block(user, viewer, ..), Self::Block(it, by, ..)) => (user, viewer) == (it, by),
+            (Self::Room(name, room, _), Self::Room(it, of, _)) => (name, room) == (it, of),
             _ => self == other,
         }
     }
 
     /// In which order words are said when the store is back: who hid meanwhile is hidden before
-    /// anything is registered.
+    /// anything is registered, and only of what is registered it counts that it has left a room.
     pub(super) fn rank(&self) -> u8 {
         match self {
             Self::Revoked(..) => 0,
@@ -101,14 +108,9 @@ impl Word {
             Self::Mode(..) => 2,
             Self::LastSeen(..) => 3,
             Self::Note(..) => 4,
-            Self::Left(..) => 5,
-            Self::Ended(it, _) => {
-                if it.bye {
-                    6
-                } else {
-                    7
-                }
-            }
+            Self::Ended(it, _) if it.bye => 5,
+            Self::Room(..) => 6,
+            Self::Ended(..) => 7,
         }
     }
 }

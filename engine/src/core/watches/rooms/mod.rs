@@ -66,6 +66,19 @@ struct Seat {
     crowd: Option<(u32, Vec<Seen>)>,
     /// Whether the user may be here is being asked again: nothing newer is told.
     paused: bool,
+    /// What it is to be told first is still to come.
+    opens: Opens,
+}
+
+/// When one who has joined is told who is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opens {
+    /// Once the store has said it.
+    Unknown,
+    /// At this time.
+    At(Time),
+    /// It has been told, or is told with the next frames.
+    Open,
 }
 
 /// The rooms that are looked into.
@@ -76,6 +89,8 @@ pub(super) struct Rooms {
     seats: Slab<Seat>,
     limit: usize,
     due: BTreeSet<(Time, Id)>,
+    /// Seats that open at a time.
+    openings: BTreeSet<(Time, Id)>,
     forgotten: Vec<Arc<str>>,
 }
 
@@ -101,6 +116,7 @@ impl Rooms {
             seats: Slab::default(),
             limit,
             due: BTreeSet::new(),
+            openings: BTreeSet::new(),
             forgotten: Vec::new(),
         }
     }
@@ -113,20 +129,14 @@ impl Roster {
     }
 }
 
-/// When a crowd is told of next. At the same moments whatever has happened before: else who comes and goes
-/// unseen would show in when the others are told of.
-fn next_turn(now: Time) -> Time {
-    let every = EVERY.as_millis();
-    Time::from_millis((now.as_millis() / every + 1) * every)
-}
-
 impl Watches {
     pub(crate) fn seat_count(&self) -> usize {
         self.rooms.seats.len()
     }
 
     pub(crate) fn room_deadline(&self) -> Time {
-        self.rooms.due.first().map_or(Time::MAX, |it| it.0)
+        let first = |of: &BTreeSet<(Time, Id)>| of.first().map_or(Time::MAX, |it| it.0);
+        first(&self.rooms.due).min(first(&self.rooms.openings))
     }
 
     /// Rooms into which somebody looks.
@@ -154,6 +164,13 @@ impl Watches {
     /// How many rooms the viewer looks into.
     pub(crate) fn seats_of(&self, viewer: ViewerId) -> usize {
         self.viewers.get(viewer.0).map_or(0, |it| it.seats.len())
+    }
+
+    /// The rooms that the viewer looks into.
+    pub(crate) fn rooms_of(&self, viewer: ViewerId) -> Vec<Arc<str>> {
+        let seats = self.viewers.get(viewer.0).into_iter().flat_map(|it| it.seats.values());
+        let rooms = seats.filter_map(|it| self.rooms.rows.get(self.rooms.seats.get(*it)?.room));
+        rooms.map(|it| Arc::clone(&it.name)).collect()
     }
 
     /// The room that the viewer's number stands for.
@@ -199,6 +216,7 @@ impl Watches {
             dirty: true,
             crowd: None,
             paused: false,
+            opens: Opens::Unknown,
         });
         if let Some(row) = self.rooms.rows.get_mut(id) {
             row.seats.insert(seat);
@@ -223,6 +241,9 @@ impl Watches {
 
     pub(super) fn drop_seat(&mut self, seat: Id) {
         let Some(gone) = self.rooms.seats.remove(seat) else { return };
+        if let Opens::At(at) = gone.opens {
+            self.rooms.openings.remove(&(at, seat));
+        }
         for watch in gone.watches.into_values() {
             self.remove(watch);
         }
@@ -354,13 +375,45 @@ impl Watches {
         work
     }
 
-    /// Crowds of which it is time to tell.
+    /// The viewer is told at this time who is in the room that it has joined. Whether that is now.
+    pub(crate) fn open_seat(&mut self, viewer: ViewerId, number: u32, now: Time, at: Time) -> bool {
+        let seat = self.viewers.get(viewer.0).and_then(|it| it.seats.get(&number).copied());
+        let Some(seat) = seat else { return false };
+        let Some(row) = self.rooms.seats.get_mut(seat) else { return false };
+        if row.opens != Opens::Unknown {
+            return row.opens == Opens::Open;
+        }
+        if at <= now {
+            row.opens = Opens::Open;
+            return true;
+        }
+        row.opens = Opens::At(at);
+        self.rooms.openings.insert((at, seat));
+        false
+    }
+
+    /// Connections that have joined rooms, under these numbers, of which the store has yet to say who is there.
+    pub(crate) fn unseated(&self) -> Vec<(ConnId, u32)> {
+        let waits = self.rooms.seats.iter().filter(|(_, it)| it.opens == Opens::Unknown);
+        waits.filter_map(|(_, it)| Some((self.viewers.get(it.viewer.0)?.conn, it.number))).collect()
+    }
+
+    /// Crowds of which it is time to tell, and those who have joined.
     pub(crate) fn turn_rooms(
         &mut self,
         now: Time,
         record: &dyn Fn(&str) -> Option<Record>,
     ) -> RoomWork {
         let mut work = RoomWork::default();
+        while let Some(&(at, seat)) = self.rooms.openings.first() {
+            if at > now {
+                break;
+            }
+            self.rooms.openings.pop_first();
+            let Some(row) = self.rooms.seats.get_mut(seat) else { continue };
+            row.opens = Opens::Open;
+            work.wake.extend(self.viewers.get(row.viewer.0).map(|it| it.conn));
+        }
         while let Some(&(at, id)) = self.rooms.due.first() {
             if at > now {
                 break;
@@ -397,7 +450,9 @@ impl Watches {
     fn await_turn(&mut self, now: Time, id: Id) {
         let Some(room) = self.rooms.rows.get_mut(id) else { return };
         if room.due.is_none() {
-            let at = if on(Fault::CrowdAtOnce) { now } else { next_turn(now) };
+            // At the same moments whatever has happened before: else who comes and goes unseen would show in when the others
+            // are told of.
+            let at = if on(Fault::CrowdAtOnce) { now } else { now.next_turn(EVERY) };
             room.due = Some(at);
             self.rooms.due.insert((at, id));
         }
@@ -503,7 +558,7 @@ impl Watches {
         record: &dyn Fn(&str) -> Option<Record>,
         work: &mut RoomWork,
     ) -> Id {
-        let (subject, load) = self.find_or_load(user, || record(user));
+        let (subject, load) = self.find_or_load(user, false, || record(user));
         work.load.extend(load);
         let grant = if self.audited { Fineness::Nothing } else { Fineness::Live };
         let pause = (self.audited && !own).then(Box::default);

@@ -8,7 +8,7 @@ use greendot_protocol::{Member, ServerFrame, State, Time};
 
 use super::super::sight::Scene;
 use super::super::{Shown, Slab, ViewerId, Watch, Watches};
-use super::{SAMPLE, Seen, is_present};
+use super::{Opens, SAMPLE, Seen, is_present};
 use crate::core::slab::Id;
 
 impl Watches {
@@ -41,7 +41,7 @@ impl Watches {
         emit: &mut dyn FnMut(&ServerFrame<'_>),
     ) {
         let Some(seat) = self.rooms.seats.get(id) else { return };
-        if seat.paused {
+        if seat.paused || seat.opens != Opens::Open {
             return;
         }
         let Some(roster) = self.rooms.rows.get(seat.room).and_then(|it| it.roster.as_ref()) else {
@@ -59,7 +59,7 @@ impl Watches {
             let mut all = seat.watches.values().filter_map(|it| self.watches.get(*it));
             all.all(|it| scene.can_show(it))
         };
-        if if whole { !can_show() } else { !released } {
+        if !whole && !released {
             return;
         }
         if !whole && sees_crowd && !seat.dirty {
@@ -152,9 +152,10 @@ fn rows(members: &[Seen]) -> Vec<Member<'_>> {
     members.iter().map(|(user, state)| Member { user, state: *state }).collect()
 }
 
-/// What a member looks like to the viewer now; while the application is asked, as it did before.
+/// What a member looks like to the viewer now; while the application or the store is asked, as it did before. Nobody waits for
+/// that: it would show that there is somebody about whom to ask.
 fn state_of(scene: &Scene<'_>, watch: &Watch) -> State {
-    let glimpse = scene.glimpse(watch).filter(|_| watch.pause.is_none());
+    let glimpse = scene.glimpse(watch).filter(|_| scene.can_show(watch));
     glimpse.map_or(watch.shown.state, |it| it.state())
 }
 
@@ -162,7 +163,7 @@ fn state_of(scene: &Scene<'_>, watch: &Watch) -> State {
 fn look(scene: &Scene<'_>, watches: &mut Slab<Watch>, id: Id) -> (State, State) {
     let Some(watch) = watches.get_mut(id) else { return (State::Offline, State::Offline) };
     let before = watch.shown.state;
-    if let Some(glimpse) = scene.glimpse(watch).filter(|_| watch.pause.is_none()) {
+    if let Some(glimpse) = scene.glimpse(watch).filter(|_| scene.can_show(watch)) {
         watch.shown = Shown::of(&glimpse, glimpse.version());
     }
     (before, watch.shown.state)

@@ -1,0 +1,239 @@
+//! Who holds a session (rules 3 and 4).
+
+use greendot_engine::protocol::{Mode, Revision, Span, State};
+use greendot_engine::store::{Departed, HeldBy, Notice, Place, Register, Request};
+
+use super::stage::{Node, Stage, name, register, silent};
+
+/// The generation of a session that is held.
+fn generation(held: HeldBy) -> u64 {
+    match held {
+        HeldBy::You { generation, .. } => generation,
+        other => panic!("it is held, not {other:?}"),
+    }
+}
+
+fn departed(user: &str, session: &str, seat: u64) -> Departed {
+    Departed {
+        name: name(user, session),
+        seat,
+        connected_ago: Span::ZERO,
+        heard_ago: Span::ZERO,
+        passive: false,
+        bye: true,
+    }
+}
+
+async fn two(stage: &Stage) -> (Node, Node) {
+    (stage.node().await, stage.node().await)
+}
+
+pub(super) async fn a_session_that_connects_is_held_and_shows(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    assert_eq!(other.subscribe(&["ana"]).await, []);
+    let reply = one.ask(Request::Connect(register("ana", "1", 1))).await;
+    let HeldBy::You { mode, revision, idle, .. } = reply.held else { panic!("{reply:?}") };
+    assert_eq!((mode, revision, idle), (Mode::Auto, Revision(0), false));
+    assert_eq!(reply.turned.len(), 1);
+    let report = other.hear_of("ana").await;
+    assert_eq!((report.public.state, report.public.version.0), (State::Online, 1));
+    assert_eq!(report.own, report.public);
+    assert!(report.heard);
+    assert_eq!(reply.turned[0].public, report.public);
+    // The same again changes nothing.
+    let again = one.ask(Request::Connect(register("ana", "1", 1))).await;
+    assert!(matches!(again.held, HeldBy::You { .. }) && again.turned.is_empty());
+    other.hears_no_more().await;
+    one.hears_no_more().await;
+}
+
+pub(super) async fn the_later_connect_takes_over_and_the_earlier_has_no_effect_any_more(
+    stage: &Stage,
+) {
+    let (mut one, mut other) = two(stage).await;
+    other.subscribe(&["ana"]).await;
+    let idle = Register { idle: Some(true), ..register("ana", "1", 1) };
+    let first = generation(one.register(idle).await);
+    assert_eq!(other.hear_of("ana").await.public.state, State::Away);
+    let held = other.connect("ana", "1", 8).await;
+    assert!(matches!(held, HeldBy::You { idle: true, .. }), "the flag carries over: {held:?}");
+    assert!(generation(held) > first);
+    assert_eq!(one.hear().await, Notice::Replaced { seat: 1 });
+    // Nothing from or about the earlier one counts.
+    let name = name("ana", "1");
+    one.ask(Request::SetIdle { name: name.clone(), seat: 1, idle: false }).await;
+    let (heard_ago, lasts) = (Span::ZERO, Span::ZERO);
+    one.ask(Request::Linger { name: name.clone(), seat: 1, heard_ago, lasts }).await;
+    one.ask(Request::Join { name, room: "r".into() }).await;
+    let earlier = Span::from_millis(60_000);
+    let end = Departed { connected_ago: earlier, heard_ago: earlier, ..departed("ana", "1", 1) };
+    one.ask(Request::End(end)).await;
+    assert_eq!(one.ask(Request::Renew(silent("ana", "1", 1, 0))).await.held, HeldBy::Another);
+    one.sweep().await;
+    assert_eq!(one.state_of("ana").await, State::Away);
+    other.hears_no_more().await;
+    // At its own node the later seat is the later connect.
+    assert!(matches!(other.connect("ana", "1", 9).await, HeldBy::You { .. }));
+    assert_eq!(other.hear().await, Notice::Replaced { seat: 8 });
+    assert_eq!(other.connect("ana", "1", 8).await, HeldBy::Another);
+}
+
+pub(super) async fn an_earlier_connect_told_late_does_not_take_over(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    other.connect("ana", "1", 1).await;
+    let late = Register { connected_ago: Span::from_millis(900), ..register("ana", "1", 1) };
+    assert_eq!(one.register(late).await, HeldBy::Another);
+    other.hears_no_more().await;
+}
+
+pub(super) async fn an_end_closes_what_was_held_of_an_earlier_connect(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    other.subscribe(&["ana"]).await;
+    let earlier = Register { connected_ago: Span::from_millis(900), ..register("ana", "1", 1) };
+    one.register(earlier).await;
+    assert_eq!(other.hear_of("ana").await.public.state, State::Online);
+    // The store never heard of the later connect, which is over.
+    let reply = other.ask(Request::End(departed("ana", "1", 5))).await;
+    assert_eq!(reply.turned.len(), 1);
+    assert_eq!(one.hear().await, Notice::Replaced { seat: 1 });
+    assert_eq!(other.hear_of("ana").await.public.state, State::Offline);
+}
+
+pub(super) async fn an_earlier_connect_of_an_ended_session_is_not_held(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    one.connect("ana", "1", 1).await;
+    one.ask(Request::End(departed("ana", "1", 1))).await;
+    assert_eq!(one.state_of("ana").await, State::Offline);
+    let late = Register { connected_ago: Span::from_millis(900), ..register("ana", "1", 1) };
+    assert_eq!(other.register(late).await, HeldBy::Another);
+    assert_eq!(one.state_of("ana").await, State::Offline);
+    // A new one is.
+    let before = one.read("ana").await.expect("known").public.version;
+    assert!(matches!(other.connect("ana", "1", 2).await, HeldBy::You { .. }));
+    let after = one.read("ana").await.expect("known").public;
+    assert_eq!((after.state, after.version.0), (State::Online, before.0 + 1));
+}
+
+pub(super) async fn a_connect_that_was_ended_is_held_again_if_it_lives_after_all(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    one.connect("ana", "1", 3).await;
+    // As a sweep does while its node is cut off.
+    one.ask(Request::End(departed("ana", "1", 3))).await;
+    // Messages take their time: told anew, the connect seems to be earlier than it was told first.
+    let anew = Register { connected_ago: Span::from_millis(900), ..register("ana", "1", 3) };
+    assert!(matches!(one.register(anew).await, HeldBy::You { .. }));
+    assert_eq!(other.state_of("ana").await, State::Online);
+    one.ask(Request::End(departed("ana", "1", 3))).await;
+    // An earlier one of the same node is not, whenever it says that it connected.
+    assert_eq!(one.connect("ana", "1", 2).await, HeldBy::Another);
+}
+
+pub(super) async fn whose_lease_ran_out_meanwhile_is_over(stage: &Stage) {
+    let mut one = stage.node().await;
+    let long_ago = Span::from_millis(2_000);
+    let it = Register { connected_ago: long_ago, heard_ago: long_ago, ..register("ana", "1", 1) };
+    assert_eq!(one.register(it).await, HeldBy::Over);
+    assert_eq!(one.read("ana").await, None);
+}
+
+pub(super) async fn a_user_has_so_many_sessions_and_no_more(stage: &Stage) {
+    let mut one = stage.node().await;
+    for it in 0..256 {
+        let held = one.connect("ana", &it.to_string(), it).await;
+        assert!(matches!(held, HeldBy::You { .. }), "{it}: {held:?}");
+    }
+    assert_eq!(one.connect("ana", "one more", 300).await, HeldBy::Full);
+    // One of them may connect again.
+    assert!(matches!(one.connect("ana", "7", 301).await, HeldBy::You { .. }));
+}
+
+pub(super) async fn passive_sessions_do_not_count(stage: &Stage) {
+    let mut one = stage.node().await;
+    let passive = Register { passive: true, ..register("ana", "1", 1) };
+    one.register(passive).await;
+    assert_eq!(one.state_of("ana").await, State::Offline);
+    one.connect("ana", "2", 2).await;
+    assert_eq!(one.state_of("ana").await, State::Online);
+    one.ask(Request::End(departed("ana", "2", 2))).await;
+    let report = one.read("ana").await.expect("known");
+    assert_eq!(report.public.state, State::Offline);
+    assert!(report.seen_ago.is_some());
+}
+
+pub(super) async fn own_sessions_are_told(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    one.connect("ana", "1", 1).await;
+    let ids = |notice: Notice| match notice {
+        Notice::Sessions { user, sessions, .. } if &*user == "ana" => {
+            let mut ids: Vec<_> = sessions
+                .iter()
+                .map(|(it, _)| (it.session.to_string(), it.device.to_string(), it.idle))
+                .collect();
+            ids.sort();
+            ids
+        }
+        notice => panic!("{notice:?}"),
+    };
+    let row = |id: &str, device: &str, idle| (id.to_owned(), device.to_owned(), idle);
+    other.ask(Request::Own { users: vec!["ana".into()] }).await;
+    assert_eq!(ids(other.hear().await), [row("1", "", false)]);
+    let phone = Register { device: "phone".into(), ..register("ana", "2", 2) };
+    one.register(phone).await;
+    assert_eq!(ids(other.hear().await), [row("1", "", false), row("2", "phone", false)]);
+    one.ask(Request::SetIdle { name: name("ana", "2"), seat: 2, idle: true }).await;
+    assert_eq!(ids(other.hear().await), [row("1", "", false), row("2", "phone", true)]);
+    one.ask(Request::End(departed("ana", "1", 1))).await;
+    assert_eq!(ids(other.hear().await), [row("2", "phone", true)]);
+    other.ask(Request::Disown { users: vec!["ana".into()] }).await;
+    one.connect("ana", "3", 3).await;
+    other.hears_no_more().await;
+}
+
+pub(super) async fn a_session_is_signed_out_at_its_node(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    one.connect("ana", "1", 1).await;
+    one.connect("ana", "2", 2).await;
+    let reply = other.ask(Request::SignOut(name("ana", "1"))).await;
+    assert!(reply.turned.is_empty(), "the other session goes on");
+    assert_eq!(one.hear().await, Notice::SignedOut { seat: 1 });
+    assert_eq!(other.ask(Request::SignOut(name("ana", "2"))).await.turned.len(), 1);
+    assert_eq!(one.hear().await, Notice::SignedOut { seat: 2 });
+    // Of one that is not there nothing comes.
+    other.ask(Request::SignOut(name("ana", "2"))).await;
+    one.hears_no_more().await;
+}
+
+pub(super) async fn each_session_is_found_at_its_node(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    let locate = Request::Locate { user: "ana".into() };
+    assert_eq!(other.ask(locate.clone()).await.places, []);
+    let idle = Register { idle: Some(true), ..register("ana", "1", 1) };
+    let first = generation(one.register(idle).await);
+    let passive = Register { passive: true, ..register("ana", "2", 2) };
+    let second = generation(other.register(passive).await);
+    let (heard_ago, lasts) = (Span::ZERO, Span::from_millis(60_000));
+    one.ask(Request::Linger { name: name("ana", "1"), seat: 1, heard_ago, lasts }).await;
+    one.connect("bo", "1", 3).await;
+    let mut places = other.ask(locate.clone()).await.places;
+    places.sort_by(|one, other| one.session.cmp(&other.session));
+    let place = |node, session: &str, generation| Place {
+        node,
+        session: session.into(),
+        generation,
+        lingering: false,
+        idle: false,
+        passive: false,
+    };
+    assert_eq!(
+        places,
+        [
+            Place { lingering: true, idle: true, ..place(one.id, "1", first) },
+            Place { passive: true, ..place(other.id, "2", second) },
+        ]
+    );
+    // It goes where it connects, and is nowhere once it has ended.
+    let third = generation(other.connect("ana", "1", 7).await);
+    one.ask(Request::SignOut(name("ana", "2"))).await;
+    let places = one.ask(locate).await.places;
+    assert_eq!(places, [Place { idle: true, ..place(other.id, "1", third) }]);
+}

@@ -1,0 +1,109 @@
+//! An application with presence in it, whose Redis is gone: the demo.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::common::exchange;
+use crate::people::{Person, pause};
+use crate::rig::{client_at, redis};
+
+/// A message arrives within this, Redis or not.
+const ARRIVES: Duration = Duration::from_secs(2);
+
+/// The demo's process, killed in the end.
+struct Chat {
+    child: Child,
+    addr: SocketAddr,
+}
+
+impl Chat {
+    fn start(redis: &str) -> Self {
+        let target = Path::new(env!("CARGO_BIN_EXE_greendot-server")).parent().expect("a folder");
+        let mut child = Command::new(target.join("examples/chat"))
+            .args(["--port", "0", "--redis", redis])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the demo is built: cargo build -p greendot-engine --example chat");
+        let mut line = String::new();
+        let out = child.stdout.take().expect("piped");
+        BufReader::new(out).read_line(&mut line).expect("it says where it listens");
+        let place = line.trim().rsplit('/').next().expect("an address");
+        Self { addr: place.parse().expect("an address"), child }
+    }
+
+    async fn says(&self, text: &str) {
+        let body = format!(r#"{{"from":"ana","to":"bo","text":"{text}"}}"#);
+        let json = "content-type: application/json\r\n";
+        let answer = exchange(self.addr, "POST", "/api/messages", json, &body);
+        let answer = tokio::time::timeout(ARRIVES, answer).await.expect("it answers");
+        assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
+    }
+
+    /// Whatever is said to bo.
+    async fn listen(&self) -> Listener {
+        let mut stream = TcpStream::connect(self.addr).await.expect("connects");
+        let head = "GET /api/messages?user=bo HTTP/1.1\r\nhost: x\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.expect("it is sent");
+        let mut listener = Listener { stream, heard: String::new() };
+        listener.until("\r\n\r\n").await;
+        listener
+    }
+}
+
+impl Drop for Chat {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Listener {
+    stream: TcpStream,
+    heard: String,
+}
+
+impl Listener {
+    async fn until(&mut self, words: &str) {
+        let heard = async {
+            let mut bytes = [0; 1024];
+            while !self.heard.contains(words) {
+                let read = self.stream.read(&mut bytes).await.expect("it goes on");
+                assert!(read > 0, "it ended without {words}: {}", self.heard);
+                self.heard += &String::from_utf8_lossy(&bytes[..read]);
+            }
+        };
+        let waited = tokio::time::timeout(ARRIVES, heard).await;
+        assert!(waited.is_ok(), "no {words}: {}", self.heard);
+    }
+}
+
+#[tokio::test]
+async fn with_redis_gone_the_chat_goes_on() {
+    let mut redis = redis(&[]);
+    let chat = Chat::start(&redis.url());
+    let mut bo = chat.listen().await;
+    let presence = format!("ws://{}/presence", chat.addr);
+    let mut dots = Person::over(client_at(&presence, "bo", "1").await, &[]).await;
+    chat.says("before").await;
+    bo.until("before").await;
+    redis.kill().expect("it runs");
+    // Until the node knows, and for long after.
+    for turn in 0..16 {
+        let text = format!("word {turn}.");
+        chat.says(&text).await;
+        bo.until(&text).await;
+        pause(300).await;
+    }
+    // Connections of presence are served on, too, and new ones are taken.
+    assert_eq!(dots.ended(), None);
+    client_at(&presence, "cy", "1").await;
+    redis.restart().expect("it starts");
+    chat.says("after").await;
+    bo.until("after").await;
+}

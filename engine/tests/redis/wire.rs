@@ -1,0 +1,62 @@
+//! A line between a server and its Redis that can be cut: nothing gets through, and nobody is told.
+
+use greendot_engine::server::RedisStore;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use crate::common::spawn;
+
+/// Passes on what comes, unless it is cut.
+pub(crate) struct Wire {
+    port: u16,
+    cut: watch::Sender<bool>,
+}
+
+impl Wire {
+    /// One to the Redis at this port.
+    pub(crate) async fn to(redis: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let port = listener.local_addr().expect("bound").port();
+        let (cut, is_cut) = watch::channel(false);
+        spawn(async move {
+            while let Ok((near, _)) = listener.accept().await {
+                let mut begun = is_cut.clone();
+                let is_cut = is_cut.clone();
+                spawn(async move {
+                    // Who dials into a cut line waits.
+                    if begun.wait_for(|cut| !cut).await.is_err() {
+                        return;
+                    }
+                    let Ok(far) = TcpStream::connect(("127.0.0.1", redis)).await else { return };
+                    let ((near_in, near_out), (far_in, far_out)) =
+                        (near.into_split(), far.into_split());
+                    spawn(pass(near_in, far_out, is_cut.clone()));
+                    spawn(pass(far_in, near_out, is_cut));
+                });
+            }
+        });
+        Self { port, cut }
+    }
+
+    pub(crate) fn store(&self) -> RedisStore {
+        RedisStore::new(format!("redis://127.0.0.1:{}", self.port))
+    }
+
+    /// Nothing gets through from now on, or all that waits and comes.
+    pub(crate) fn cut(&self, cut: bool) {
+        self.cut.send_replace(cut);
+    }
+}
+
+async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut cut: watch::Receiver<bool>) {
+    let mut bytes = vec![0; 16 * 1024];
+    while let Ok(read @ 1..) = from.read(&mut bytes).await {
+        if cut.wait_for(|cut| !cut).await.is_err() || to.write_all(&bytes[..read]).await.is_err() {
+            return;
+        }
+    }
+    // An end does not get through either.
+    _ = cut.wait_for(|cut| !cut).await;
+}

@@ -1,0 +1,142 @@
+//! The processes of clients, as the one that leads has them.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use super::outcome::Outcome;
+
+/// What processes of clients are told, a line each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Live.
+    Live,
+    /// Do nothing any more.
+    Quiet,
+    /// A server fails, or the store they all know their users by.
+    Fails {
+        /// Whether it is the store.
+        store: bool,
+    },
+    /// It works again.
+    Works {
+        /// Whether it is the store.
+        store: bool,
+    },
+    /// Say what everybody sees, and what came about since the last time.
+    Judge,
+}
+
+const WORDS: [(&str, Word); 7] = [
+    ("live", Word::Live),
+    ("quiet", Word::Quiet),
+    ("server fails", Word::Fails { store: false }),
+    ("server works", Word::Works { store: false }),
+    ("store fails", Word::Fails { store: true }),
+    ("store works", Word::Works { store: true }),
+    ("judge", Word::Judge),
+];
+
+impl Word {
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        WORDS.iter().find(|it| it.0 == line).map(|it| it.1)
+    }
+
+    fn text(self) -> &'static str {
+        WORDS.iter().find(|it| it.1 == self).map_or("", |it| it.0)
+    }
+}
+
+/// All of them.
+#[derive(Debug)]
+pub struct Workers(Vec<Worker>);
+
+#[derive(Debug)]
+struct Worker {
+    child: Child,
+    told: ChildStdin,
+    says: BufReader<ChildStdout>,
+}
+
+impl Workers {
+    /// Starts so many of this program with these arguments and `--worker NUMBER`.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be started.
+    pub fn start(count: usize, program: &Path, args: &[String]) -> io::Result<Self> {
+        let mut workers = Vec::new();
+        for number in 0..count {
+            let mut child = Command::new(program)
+                .args(args)
+                .args(["--worker", &number.to_string()])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()?;
+            let no_pipe = || io::Error::other("no pipe");
+            let told = child.stdin.take().ok_or_else(no_pipe)?;
+            let says = BufReader::new(child.stdout.take().ok_or_else(no_pipe)?);
+            workers.push(Worker { child, told, says });
+        }
+        Ok(Self(workers))
+    }
+
+    /// Waits until all their clients are in.
+    ///
+    /// # Errors
+    ///
+    /// If a process ends instead.
+    pub fn are_in(&mut self) -> io::Result<()> {
+        for worker in &mut self.0 {
+            worker.line()?;
+        }
+        Ok(())
+    }
+
+    /// Tells all of them.
+    ///
+    /// # Errors
+    ///
+    /// If one has ended.
+    pub fn tell(&mut self, word: Word) -> io::Result<()> {
+        for worker in &mut self.0 {
+            worker.told.write_all(format!("{}\n", word.text()).as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// What came about at all of them since this was asked last, and what everybody sees now.
+    ///
+    /// # Errors
+    ///
+    /// If one has ended.
+    pub fn judge(&mut self) -> io::Result<Outcome> {
+        self.tell(Word::Judge)?;
+        let mut all = Outcome::default();
+        for worker in &mut self.0 {
+            let line = worker.line()?;
+            let json = serde_json::from_str(&line).ok();
+            let outcome = json.as_ref().and_then(Outcome::from_json);
+            all.add(outcome.ok_or_else(|| io::Error::other("a process of clients is unclear"))?);
+        }
+        Ok(all)
+    }
+}
+
+impl Worker {
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        match self.says.read_line(&mut line)? {
+            0 => Err(io::Error::other("a process of clients has ended")),
+            _ => Ok(line),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // A process that is gone already is no failure.
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}
