@@ -170,7 +170,11 @@ impl Builder {
         let clock = Clock::start();
         let node =
             Node::with_store(settings, clock.now(), id, true, draw()).map_err(BuildError::from)?;
-        let asks: Asks = Box::new(move |number, request| handle.ask(number, request));
+        let asks: Asks = Box::new(move |number, request| {
+            if !handle.ask(number, request) {
+                super::metrics::dropped();
+            }
+        });
         Ok(self.start_with(clock, node, Some((asks, said)))?)
     }
 

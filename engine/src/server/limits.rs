@@ -1,4 +1,18 @@
 //! What one process takes on, and how fast.
+//!
+//! Of each thing that a client can do to bring a server down, what stops it, and what it costs until then (the numbers are
+//! the defaults; `tests/server/floods.rs` and `tests/core/bounds.rs` show each):
+//!
+//! | what it does | what stops it | what it can hold or do |
+//! | --- | --- | --- |
+//! | opens connection after connection | [`Limits::connections`], then 256 that are told `full` at a time, then HTTP 503 | nothing of it is kept; a user has 256 sessions at most |
+//! | opens a connection and asks for nothing | in the ready server 10 s for the head of a request, 16 KB long at most; an app of your own has what serves it | hyper's first buffer, 8 KB |
+//! | upgrades and never says hello | [`Limits::unauthenticated`] at a time, each for [`Limits::hello_timeout`] | a task and a socket, some 2 KB |
+//! | sends frames, pings or fragments without end | [`Limits::frames_per_second`] and [`Limits::burst`]; then it is closed, and what it has sent on is not read | 1,000 frames at once, 100 a second; one message of 32 KB |
+//! | never reads | the core makes nothing for it until it does; nothing else is put behind what the kernel has not taken | what one flush gave, and the newest of each watched user (rule 14) |
+//! | asks or errs and takes no answers | 256 watch frames, 16,000 watches in them, 64 errors that wait; then it is closed | those |
+//! | watches the most and churns | 1,000 watches a connection; [`Limits::names_per_second`] and [`Limits::name_burst`] a user | 20,000 names at once, 200 a second, 1,000 held |
+//! | polls without end | [`Limits::polls_per_second`] and [`Limits::poll_burst`] a user; then HTTP 429 | 256 KB a request |
 
 use std::time::Duration;
 

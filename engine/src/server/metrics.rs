@@ -22,7 +22,17 @@ pub const BUCKETS: &[(&str, &[f64])] = &[
         ],
     ),
     (LAG, &[0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0]),
+    (
+        PROBE_SECONDS,
+        &[
+            0.5, 1.0, 2.5, 5.0, 10.0, 10.5, 11.0, 12.5, 15.0, 20.0, 30.0, 45.0, 55.0, 55.5, 56.0,
+            60.0, 75.0, 120.0,
+        ],
+    ),
 ];
+
+/// How long a true disconnect took to show, by synthetic clients. It is the ready server that has them: `--probe`.
+pub const PROBE_SECONDS: &str = "greendot_probe_seconds";
 
 const BEAT: &str = "greendot_beat_seconds";
 const LAG: &str = "greendot_expiry_lag_seconds";
@@ -38,8 +48,13 @@ const COUNTERS: &[Told<NodeTotals, u64>] = &[
     }),
     ("greendot_beats_total", "Heartbeats that renewed a lease", |it| it.beats),
     (
+        "greendot_beats_refused_total",
+        "Heartbeats that renewed nothing: their connection spoke for no session any more",
+        |it| it.late_beats,
+    ),
+    (
         "greendot_late_frames_total",
-        "Frames of connections that spoke for no session any more: heartbeats refused among them",
+        "Frames of connections that spoke for no session any more: refused heartbeats among them",
         |it| it.late_frames,
     ),
     (
@@ -134,6 +149,11 @@ impl Metrics {
             "From a heartbeat's arrival to its renewal, the wait for the core included"
         );
         metrics::describe_counter!(MISSED, "Transitions that a slow reader of them missed");
+        metrics::describe_counter!(
+            DROPPED,
+            "Requests to the shared store that found its queue full; the store then counts as out of reach"
+        );
+        metrics::counter!(DROPPED).absolute(0);
         metrics::describe_counter!(CLOSED, "Connections closed by the server, by the reason told");
         Self {
             counters: COUNTERS.iter().map(|(name, about, _)| counter(name, about)).collect(),
@@ -180,6 +200,14 @@ impl Metrics {
 const ENDED: &str = "greendot_endings_total";
 const MISSED: &str = "greendot_transitions_missed_total";
 const CLOSED: &str = "greendot_closes_total";
+
+const DROPPED: &str = "greendot_store_dropped_total";
+
+/// A request to the shared store found its queue full.
+#[cfg(feature = "redis")]
+pub(super) fn dropped() {
+    metrics::counter!(DROPPED).increment(1);
+}
 
 /// A reader of transitions fell behind.
 pub(super) fn missed(transitions: u64) {

@@ -23,8 +23,11 @@ pub(super) enum Wire {
 impl Wire {
     /// Takes over a connection whose HTTP is done, with what it has read too far.
     pub(super) fn new(upgraded: Upgraded) -> (Self, axum::body::Bytes) {
-        match downcast::<TokioIo<TcpStream>>(upgraded) {
-            Ok(parts) => (Self::Tcp(Arc::new(parts.io.into_inner())), parts.read_buf),
+        // As `axum::serve` has it, or hyper itself.
+        let wrapped = downcast(upgraded).map(|it| (it.io, it.read_buf));
+        let plain = wrapped.or_else(|it| it.downcast().map(|it| (it.io, it.read_buf)));
+        match plain.map(|(io, read)| (TokioIo::<TcpStream>::into_inner(io), read)) {
+            Ok((tcp, read)) => (Self::Tcp(Arc::new(tcp)), read),
             Err(other) => (Self::Other(Box::new(TokioIo::new(other))), axum::body::Bytes::new()),
         }
     }

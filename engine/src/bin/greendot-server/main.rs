@@ -1,8 +1,10 @@
 //! The ready server: presence at `/presence`, alone in memory, or with others by a shared Redis.
 
+mod accept;
 mod control;
 mod metrics;
 mod options;
+mod probe;
 
 use std::error::Error;
 use std::future::IntoFuture;
@@ -15,17 +17,22 @@ use axum::Router;
 use axum::http::Uri;
 use axum::routing::get;
 use clap::Parser;
-use greendot_engine::server::{DevAuth, HttpAudience, JwtAuth, KeysError, Presence, no_delay};
+use greendot_engine::protocol::Span;
+use greendot_engine::server::{DevAuth, HttpAudience, JwtAuth, KeysError, Presence};
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use options::Options;
+use probe::{Believes, Pass, Probe};
 
 /// How long an HTTP answer may still take after that.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// The shortest secret between server and application, in bytes.
 const SECRET: usize = 16;
+
+/// A disconnect that shows later than this after all periods it may take is counted as a failure.
+const PROBE_SLACK: Span = Span::from_secs(60);
 
 /// How long clients have to take their goodbye at a stop.
 const DRAIN: Duration = Duration::from_secs(3);
@@ -57,9 +64,10 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     let settings = options.settings();
     // Before the engine, which registers what it counts.
     let metrics = options.metrics.map(metrics::Listener::open).transpose()?;
+    let pass = options.probe.map(|_| Pass::draw()).transpose()?;
     let builder = match signed_tokens(options).await? {
-        Some(auth) => Presence::builder(auth),
-        None => Presence::builder(DevAuth),
+        Some(who) => Presence::builder(Believes { pass: pass.clone(), who }),
+        None => Presence::builder(Believes { pass: pass.clone(), who: DevAuth }),
     };
     let mut builder =
         builder.settings(settings).limits(options.limits()).allow_origins(&options.allow_origin);
@@ -119,10 +127,18 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
         started += &format!("the application's side at http://{address}\n");
     }
     std::io::stdout().write_all(started.as_bytes())?;
+    if let (Some(every), Some(pass)) = (options.probe, pass) {
+        let late = settings.ttl + settings.grace + settings.expiry_grace + PROBE_SLACK;
+        let [every, patience] = [every, late].map(|it| Duration::from_millis(it.as_millis()));
+        Probe { address, pass, every, patience }.start();
+    }
     let (drained, stop) = oneshot::channel::<()>();
-    let serving = axum::serve(no_delay(listener), app)
-        .with_graceful_shutdown(async move { _ = stop.await })
-        .into_future();
+    let serving = async {
+        tokio::select! {
+            never = accept::serve(listener, app, options.limits()) => match never {},
+            _ = stop => std::future::pending::<()>().await,
+        }
+    };
     let controlled = async {
         match control {
             Some((_, serving)) => serving.await,
@@ -130,7 +146,7 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
         }
     };
     tokio::select! {
-        served = serving => served?,
+        () = serving => {}
         served = controlled => served?,
         () = stopping(&presence, drained) => {}
     }

@@ -99,6 +99,10 @@ pub(crate) struct Options {
     /// Serve metrics for Prometheus at http://ADDR:PORT/metrics, to whoever can reach it; off unless given.
     #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Every so often have clients of the server's own cut their line, and measure how long that takes to show; in the
+    /// metrics, and off unless given.
+    #[arg(long, value_name = "SECONDS", requires = "metrics", value_parser = span)]
+    pub(crate) probe: Option<Span>,
     /// How often a client shows a sign of life [default: 15].
     #[arg(long, value_name = "SECONDS", value_parser = span)]
     beat: Option<Span>,

@@ -50,6 +50,7 @@ impl Node {
         match self.leases.touch(arrived, conn) {
             Touch::Nobody => {
                 self.totals.late_frames += 1;
+                self.totals.late_beats += u64::from(matches!(frame, ClientFrame::Beat(_)));
                 return;
             }
             touch => self.renewed(now, conn, touch, late),

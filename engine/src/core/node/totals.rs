@@ -17,6 +17,8 @@ pub struct NodeTotals {
     pub beats: u64,
     /// Frames from connections that spoke for no session any more.
     pub late_frames: u64,
+    /// Beats among them: heartbeats that renewed nothing.
+    pub late_beats: u64,
     /// How sessions ended.
     pub endings: Endings,
     /// How long after its deadline each session was ended by a sweep.

@@ -128,10 +128,10 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Asks this under a number, higher than that of whatever was asked before.
-    pub fn ask(&self, number: u64, request: Request) {
-        // A node takes an answer that does not come for a store that is out of reach.
-        let _ = self.asks.try_send((number, request));
+    /// Asks this under a number, higher than that of whatever was asked before. Returns whether there was room for it: a
+    /// node takes an answer that does not come for a store that is out of reach.
+    pub fn ask(&self, number: u64, request: Request) -> bool {
+        self.asks.try_send((number, request)).is_ok()
     }
 }
 
