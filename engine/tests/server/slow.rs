@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use greendot_engine::core::Settings;
 use greendot_engine::protocol::limits::NOTE_BYTES;
-use greendot_engine::protocol::{Beat, ClientFrame, CloseCode, State, WatchItem, binary};
+use greendot_engine::protocol::{Beat, ClientFrame, CloseCode, Span, State, WatchItem, binary};
 use tokio_tungstenite::MaybeTlsStream;
 
 use crate::common::{Heard, Row, Server, builder, quick, until};
@@ -12,7 +13,9 @@ use crate::common::{Heard, Row, Server, builder, quick, until};
 async fn a_reader_that_takes_nothing_holds_up_nobody_and_gets_the_newest() {
     const CHANGES: usize = 150;
     const USERS: usize = 400;
-    let server = Server::start(builder()).await;
+    // Hundreds come one after the other and say nothing more, however long that takes.
+    let settings = Settings { beat: Span::from_secs(60), ttl: Span::from_secs(200), ..quick() };
+    let server = Server::start(builder().settings(settings)).await;
     let mut stalled = server.connect("stalled", "1").await;
     let mut ana = server.connect("ana", "1").await;
     let names: Vec<String> = (0..USERS).map(|it| format!("bo{it}")).collect();
