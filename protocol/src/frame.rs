@@ -49,7 +49,8 @@ pub enum ClientFrame<'a> {
         /// The room's id.
         room: &'a str,
     },
-    /// My session leaves a room. A number that stands for none is passed over.
+    /// My session leaves a room. A number that stands for none is passed over, but for 0: all rooms that this connection
+    /// has not joined.
     Leave {
         /// The room's number.
         number: u32,

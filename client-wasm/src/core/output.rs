@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::rooms::Room;
-use greendot_protocol::{Beat, ClientFrame, ErrorCode, Hello, Mode, ModeChoice, Span, WatchItem};
+use greendot_protocol::{
+    Beat, ClientFrame, ErrorCode, Hello, Mode, ModeChoice, Revision, Span, WatchItem,
+};
 
 /// One attempt at a connection. Later ones have higher numbers; what is said about an earlier one
 /// has no effect.
@@ -100,7 +102,14 @@ pub enum Output {
     /// Whether what the view shows may be old. True until said otherwise.
     Stale(bool),
     /// The user's own mode, as now known.
-    Mode(Mode),
+    Mode {
+        /// What it is.
+        mode: Mode,
+        /// Its number, for [`Client::remember_mode`]; 0 while the server has not told any.
+        ///
+        /// [`Client::remember_mode`]: super::Client::remember_mode
+        revision: Revision,
+    },
     /// Say `closing` by a beacon: the connection that the ticket belongs to may be dead, and its
     /// server not know it. Whether it arrives is told to nobody.
     Beacon {

@@ -11,6 +11,9 @@ use greendot_protocol::{Mode, ModeChoice, Revision};
 #[derive(Debug, Default)]
 pub(super) struct Own {
     told: Option<(Mode, Revision)>,
+    /// The same, told to an earlier page of this tab, or before a goodbye: shown to nobody, for the next token may be of
+    /// another user. To that one's server the number says nothing.
+    before: Option<(Mode, Revision)>,
     mode: Option<Choice<Mode>>,
     note: Option<Choice<Box<str>>>,
 }
@@ -57,12 +60,28 @@ impl Own {
 
     /// What the hello says of the mode.
     pub(super) fn hello(&mut self) -> Option<ModeChoice> {
-        let revision = self.told.map_or(Revision::default(), |(_, revision)| revision);
+        let known = self.told.or(self.before);
+        let revision = known.map_or(Revision::default(), |(_, revision)| revision);
         if let Some(choice) = &mut self.mode {
             choice.way = Way::Hello;
             return Some(ModeChoice { mode: choice.value, revision, fresh: true });
         }
-        self.told.map(|(mode, revision)| ModeChoice { mode, revision, fresh: false })
+        known.map(|(mode, revision)| ModeChoice { mode, revision, fresh: false })
+    }
+
+    /// What a page that follows in this tab is to know.
+    pub(super) fn remember(&mut self, mode: Mode, revision: Revision) {
+        self.before = Some((mode, revision));
+    }
+
+    /// The session has ended: whoever comes next may be somebody else.
+    pub(super) fn part(&mut self) {
+        *self = Self { before: self.told.or(self.before), ..Self::default() };
+    }
+
+    /// The number of the mode as the server told it.
+    pub(super) fn revision(&self) -> Revision {
+        self.told.map_or(Revision::default(), |(_, revision)| revision)
     }
 
     /// A note that has to be said behind the hello.

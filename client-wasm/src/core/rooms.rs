@@ -7,6 +7,9 @@ use greendot_protocol::{Member, State};
 
 use super::output::{Dial, Message, Output, Queue};
 
+/// Stands for all rooms that the connection has not joined; none is numbered so.
+const OTHERS: u32 = 0;
+
 /// A room's place in the client; stays the same while any part of the app is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Room(pub u32);
@@ -21,8 +24,6 @@ pub struct RoomView {
     number: u32,
     /// How often the app has joined it and not left.
     joined: u32,
-    /// Whether a server was told that this session goes there.
-    said: bool,
     /// Who is there, in the order in which they were told of; of a large room some.
     pub members: Vec<(Box<str>, State)>,
     /// How many are there, if the room is too large to name them all.
@@ -35,8 +36,6 @@ pub struct RoomView {
 #[derive(Debug, Default)]
 pub(super) struct Rooms {
     views: Vec<RoomView>,
-    /// Rooms that were left while no server could be told: the session may still be there.
-    owed: Vec<Box<str>>,
     /// The number given last.
     last: u32,
 }
@@ -61,9 +60,8 @@ impl Rooms {
         self.views.iter().all(|it| it.joined == 0)
     }
 
-    /// A part of the app goes into a room; with its number if none was there before. `open`: whether the
-    /// server is told.
-    pub(super) fn join(&mut self, id: &str, open: bool) -> (Room, Option<u32>) {
+    /// A part of the app goes into a room; with its number if none was there before.
+    pub(super) fn join(&mut self, id: &str) -> (Room, Option<u32>) {
         let found = self.find(id).map(|it| it.0 as usize);
         let at = found.or_else(|| self.views.iter().position(|it| it.joined == 0));
         let at = at.unwrap_or_else(|| {
@@ -74,46 +72,36 @@ impl Rooms {
         let first = view.joined == 0;
         if first {
             self.last += 1;
-            let before = self.owed.len();
-            self.owed.retain(|it| **it != *id);
             // All else is as it was made, or as `leave` left it.
             view.id = id.into();
             view.number = self.last;
-            view.said = open || self.owed.len() < before;
         }
         view.joined += 1;
         (Room(at as u32), first.then_some(view.number))
     }
 
-    /// A part leaves; with the room's number if none is there any more. `open`: whether the server is told.
-    pub(super) fn leave(&mut self, room: Room, open: bool) -> Option<u32> {
+    /// A part leaves; with the room's number if none is there any more.
+    pub(super) fn leave(&mut self, room: Room) -> Option<u32> {
         let view = self.views.get_mut(room.0 as usize).filter(|it| it.joined > 0)?;
         view.joined -= 1;
         if view.joined > 0 {
             return None;
         }
-        let RoomView { id, number, said, .. } = core::mem::take(view);
-        if said && !open {
-            self.owed.push(id);
-        }
-        Some(number)
+        Some(core::mem::take(view).number)
     }
 
-    /// All of them, on a new connection.
-    pub(super) fn start(&mut self, dial: Dial, out: &mut Queue) {
+    /// All of them, on a new connection, and no others: the session may be where the page before this one was
+    /// (`first`), or where it was to leave by a frame that never arrived.
+    pub(super) fn start(&mut self, first: bool, dial: Dial, out: &mut Queue) {
         self.last = 0;
         for view in self.views.iter_mut().filter(|it| it.joined > 0) {
             self.last += 1;
-            (view.number, view.said) = (self.last, true);
+            view.number = self.last;
             let frame = Message::Join { number: view.number, room: view.id.clone() };
             out.push(Output::Send { dial, frame });
         }
-        // Only a room that has a number can be left.
-        for room in core::mem::take(&mut self.owed) {
-            self.last += 1;
-            let number = self.last;
-            out.push(Output::Send { dial, frame: Message::Join { number, room } });
-            out.push(Output::Send { dial, frame: Message::Leave { number } });
+        if first || !self.views.is_empty() {
+            out.push(Output::Send { dial, frame: Message::Leave { number: OTHERS } });
         }
     }
 
@@ -165,9 +153,9 @@ mod tests {
     #[test]
     fn what_is_said_of_a_room_left_is_not_taken_for_the_next() {
         let (mut rooms, mut out) = (Rooms::default(), Queue::default());
-        let (first, number) = rooms.join("r", true);
-        assert_eq!(rooms.leave(first, true), number);
-        let (second, next) = rooms.join("q", true);
+        let (first, number) = rooms.join("r");
+        assert_eq!(rooms.leave(first), number);
+        let (second, next) = rooms.join("q");
         let members = [Member { user: "ana", state: State::Online }];
         rooms.told(number.unwrap(), &members, Some(None), &mut out);
         assert!(!rooms.get(second).unwrap().known);

@@ -1,7 +1,7 @@
 //! What a page says.
 
-use greendot_protocol::Mode;
 use greendot_protocol::binary::decode_but_sessions;
+use greendot_protocol::{Mode, Revision};
 
 use super::{Face, text, time};
 use crate::core::{Dial, Page, Part, Room, Row, TokenFailure};
@@ -23,7 +23,10 @@ impl Face {
             DEVICE => client.set_device(text()),
             MODE => {
                 if let Some(mode) = Mode::from_wire(a as u8) {
-                    client.set_mode(now, mode);
+                    match b {
+                        0 => client.set_mode(now, mode),
+                        _ => client.remember_mode(mode, Revision(b)),
+                    }
                 }
             }
             NOTE => client.set_note(now, text()),
@@ -62,7 +65,7 @@ const DISCONNECT: u32 = 1;
 const SIGN_OUT: u32 = 2;
 /// The device's name.
 const DEVICE: u32 = 3;
-/// The mode's number.
+/// The mode's number; and the number of its choice, if that is what an earlier page was told.
 const MODE: u32 = 4;
 /// The note.
 const NOTE: u32 = 5;

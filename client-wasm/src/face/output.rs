@@ -22,7 +22,7 @@ impl Face {
                 (LINK, [*state as u32, u32::from(*why), retry])
             }
             Output::Stale(is) => (STALE, [u32::from(*is), 0, 0]),
-            Output::Mode(mode) => (MODE, [*mode as u32, 0, 0]),
+            Output::Mode { mode, revision } => (MODE, [*mode as u32, revision.0, 0]),
             Output::Beacon { node, .. } => (BEACON, [*node, 0, 0]),
             Output::Error { code, about, .. } => (ERROR, [*code as u32, *about, 0]),
         };
@@ -54,7 +54,7 @@ const CLOSE: u32 = 6;
 const LINK: u32 = 7;
 /// 1: views may be old; 0: they are good.
 const STALE: u32 = 8;
-/// The mode's number.
+/// The mode's number, and the number of its choice.
 const MODE: u32 = 9;
 /// The node; the ticket.
 const BEACON: u32 = 10;

@@ -1,7 +1,9 @@
 //! The link: dials, waits, stops, and one dial at a time.
 
 use greendot_client::core::{Client, Config, Dial, LinkState, Message, Output, Page, TokenFailure};
-use greendot_protocol::{CloseCode, Entry, Epoch, Mode, Retry, ServerFrame, Span, State, Version};
+use greendot_protocol::{
+    CloseCode, Entry, Epoch, Mode, ModeChoice, Retry, Revision, ServerFrame, Span, State, Version,
+};
 use proptest::{prop_assert, prop_assert_eq, proptest};
 
 use crate::rig::{BEAT, Rig};
@@ -35,7 +37,9 @@ fn hello_and_watches_go_out_before_the_welcome() {
     rig.act(|client, now| client.handle_token(now, Dial(1), "t1"));
     rig.act(|client, now| client.handle_opened(now, Dial(1)));
     let sent = rig.sent(0.0);
-    let [Message::Hello(hello), Message::Watch { request: 1, users }] = &sent[..] else {
+    let [Message::Hello(hello), Message::Watch { request: 1, users }, Message::Leave { number: 0 }] =
+        &sent[..]
+    else {
         panic!("{sent:?}")
     };
     assert_eq!((&*hello.session, &*hello.token, hello.idle), ("s1", "t1", false));
@@ -282,7 +286,9 @@ fn a_dial_that_was_called_off_and_opens_late_is_closed() {
         _ => None,
     });
     assert_eq!(closed, [1, 1]);
-    assert_eq!(rig.sent(0.0).len(), 1, "one hello, on the second dial");
+    let sent = rig.sent(0.0);
+    let hellos = sent.iter().filter(|it| matches!(it, Message::Hello(_))).count();
+    assert_eq!(hellos, 1, "on the second dial");
 }
 
 #[test]
@@ -400,23 +406,42 @@ fn a_mode_chosen_while_away_is_said_in_the_hello_and_then_repeated() {
     });
     assert_eq!(told, [(Mode::Invisible, true), (Mode::Invisible, false)]);
     let modes = rig.outputs(0.0, |it| match it {
-        Output::Mode(mode) => Some(*mode),
+        Output::Mode { mode, .. } => Some(*mode),
         _ => None,
     });
     assert_eq!(modes, [Mode::Invisible], "the app is told once");
 }
 
 #[test]
-fn the_mode_of_one_who_signs_out_is_not_given_to_who_comes_next() {
+fn the_mode_of_one_who_signs_out_is_shown_no_more_and_repeated_for_its_server_to_weigh() {
     let mut rig = Rig::new();
     rig.welcome.mode = Mode::Invisible;
+    rig.welcome.revision = Revision(7);
     rig.act(Client::connect);
     rig.act(|client, now| client.set_note(now, "private"));
     rig.act(Client::sign_out);
     rig.run(1.0);
+    assert_eq!(rig.client.mode(), None);
     rig.act(Client::connect);
     let sent = rig.sent(1.0);
-    assert!(matches!(&sent[..], [Message::Hello(hello)] if hello.mode.is_none()), "{sent:?}");
+    let [Message::Hello(hello)] = &sent[..] else { panic!("{sent:?}") };
+    let told = ModeChoice { mode: Mode::Invisible, revision: Revision(7), fresh: false };
+    assert_eq!(hello.mode, Some(told));
+}
+
+#[test]
+fn what_an_earlier_page_was_told_of_the_mode_is_repeated_and_not_shown() {
+    let mut rig = Rig::new();
+    rig.client.remember_mode(Mode::Invisible, Revision(7));
+    assert_eq!(rig.client.mode(), None);
+    rig.act(Client::connect);
+    let sent = rig.sent(0.0);
+    let [Message::Hello(hello), Message::Leave { number: 0 }] = &sent[..] else {
+        panic!("{sent:?}")
+    };
+    let told = ModeChoice { mode: Mode::Invisible, revision: Revision(7), fresh: false };
+    assert_eq!(hello.mode, Some(told));
+    assert_eq!(rig.client.mode(), Some(Mode::Auto), "as the server says");
 }
 
 #[test]

@@ -19,7 +19,10 @@ use crate::core::directory::{Change, Directory, SessionId, UserId};
 
 /// A store that no node has asked for this long has been out of reach for all of them: each asks
 /// once a second.
-const UNREACHED: Span = Span::from_millis(2_500);
+const UNREACHED: Span = Span::from_millis(1_500);
+
+/// When they ask again, nobody is swept for so long: each says first what it has not been able to say.
+const HEALS: Span = Span::from_millis(2_500);
 
 /// A node's beat that comes within so long of the one before: none was lost between them.
 const ON_TIME: Span = Span::from_millis(1_500);

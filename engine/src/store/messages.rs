@@ -52,6 +52,8 @@ pub struct Register {
     pub mode: Option<ModeChoice>,
     /// Rooms that it is in, as far as the node knows.
     pub rooms: Vec<Arc<str>>,
+    /// Whether it is in no others: it has left what earlier connects of it joined.
+    pub no_others: bool,
     /// What the person may call the device; may be empty.
     pub device: Arc<str>,
 }
@@ -278,6 +280,27 @@ pub enum Request {
     },
     /// End what is due.
     Sweep,
+}
+
+impl Request {
+    /// Whether it tells the store what has happened, and needs no answer.
+    pub(crate) fn tells(&self) -> bool {
+        matches!(
+            self,
+            Self::Connect(_)
+                | Self::Linger { .. }
+                | Self::Revive(_)
+                | Self::SetIdle { .. }
+                | Self::End(_)
+                | Self::SetMode { .. }
+                | Self::SetNote { .. }
+                | Self::Revoke { .. }
+                | Self::SetLastSeen { .. }
+                | Self::SetBlock { .. }
+                | Self::Join { .. }
+                | Self::Leave { .. }
+        )
+    }
 }
 
 /// How a user stands.

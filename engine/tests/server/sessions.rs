@@ -145,7 +145,7 @@ async fn the_mode_comes_back_with_the_client_before_anybody_sees_the_user() {
     let mut bo = server.open().await;
     let mode = greendot_engine::protocol::ModeChoice {
         mode: Mode::Invisible,
-        revision: greendot_engine::protocol::Revision(3),
+        revision: greendot_engine::core::seal("bo", greendot_engine::protocol::Revision(3)),
         fresh: false,
     };
     let hello = Hello { session: "1", token: "bo", mode: Some(mode), ..Hello::default() };

@@ -160,10 +160,10 @@ impl World<'_> {
                 Up::Pong => self.edge(Edge::PongWaits { conn }),
                 Up::End => self.edge(Edge::EndWaits { conn }),
             }
-            self.nodes[node].backlog.push(super::node::Waiting::Up(conn, up));
+            self.nodes[node].backlog.push(super::node::Waiting::Up(conn, up, self.now));
             return;
         }
-        self.take_up(conn, up);
+        self.take_up(conn, up, self.now);
     }
 
     pub(super) fn arrive_down(&mut self, conn: usize, down: Down) {

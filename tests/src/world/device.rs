@@ -74,6 +74,11 @@ pub(super) fn link_name(state: LinkState) -> &'static str {
 }
 
 impl Device {
+    /// Its tab's storage, by what it holds: the user's session.
+    pub(super) fn tab(&self) -> (String, String) {
+        (self.user.clone(), self.session.clone())
+    }
+
     /// No frame reaches it or leaves it, though its connections stand.
     pub(super) fn is_cut_off(&self) -> bool {
         self.offline
@@ -230,7 +235,11 @@ impl World<'_> {
             idle_after: idle_after.map(Span::from_millis),
             seed,
         };
-        device.client = Some(Client::new(device.clock(self.now), &config));
+        let mut client = Client::new(device.clock(self.now), &config);
+        if let Some(&(mode, revision)) = self.tabs.get(&device.tab()) {
+            client.remember_mode(mode, revision);
+        }
+        device.client = Some(client);
         if known.is_some() {
             // The page was left and is loaded anew. What is on the way to the old one is lost.
             device.hooks = std::mem::take(&mut self.devices[place].hooks);

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use greendot_engine::core::Mark;
 use greendot_engine::core::directory::SessionView;
-use greendot_protocol::Time;
+use greendot_protocol::{Mode, Revision, Time};
 
 pub use self::conn::{Conn, Owner};
 pub use self::device::Device;
@@ -121,6 +121,8 @@ pub struct World<'a> {
     seats: BTreeMap<String, raw::Seats>,
     viewers: BTreeMap<String, Viewer>,
     devices: Vec<Device>,
+    /// What is kept in tabs' storage beside the session's id, by user and id: the mode and its number.
+    tabs: BTreeMap<(String, String), (Mode, Revision)>,
     sdk: page::SdkServer,
     wanted: Wanted<'a>,
     app: app::App,
@@ -186,6 +188,7 @@ impl<'a> World<'a> {
             seats: BTreeMap::new(),
             viewers: BTreeMap::new(),
             devices: Vec::new(),
+            tabs: BTreeMap::new(),
             sdk: page::SdkServer::default(),
             wanted,
             app: app::App::default(),

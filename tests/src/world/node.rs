@@ -33,8 +33,8 @@ pub struct SimNode {
 /// What waits for a node that stands still.
 #[derive(Clone, Debug)]
 pub(super) enum Waiting {
-    /// Something from a client.
-    Up(usize, Up),
+    /// Something from a client, and when it arrived.
+    Up(usize, Up, u64),
     /// Something from R.
     Store(FromStore),
     /// A read of this number, with the mark it goes on from.
@@ -61,6 +61,11 @@ fn read_token(token: &str) -> (&str, Option<Time>) {
     (user, until.map(|it| Time::from_millis(it + ENGINE_ORIGIN)))
 }
 
+/// A time of the run, in ms, by the engines' clock.
+fn engine_time(at: u64) -> Time {
+    Time::from_millis(at + ENGINE_ORIGIN)
+}
+
 /// The ticket that a driver gives a connection. Nobody here guesses any.
 fn ticket_of(conn: usize) -> String {
     format!("ticket-{conn}")
@@ -82,9 +87,9 @@ impl World<'_> {
         encode_client(&ClientFrame::Closing, &mut bytes);
         if self.nodes[node].paused {
             self.edge_with(&bytes, |bytes| Edge::FrameWaits { conn, bytes });
-            self.nodes[node].backlog.push(Waiting::Up(conn, Up::Frame(bytes)));
+            self.nodes[node].backlog.push(Waiting::Up(conn, Up::Frame(bytes), self.now));
         } else {
-            self.take_up(conn, Up::Frame(bytes));
+            self.take_up(conn, Up::Frame(bytes), self.now);
         }
     }
 
@@ -199,7 +204,7 @@ impl World<'_> {
     }
 
     /// What reached the server's end of a connection, and its node does not stand still.
-    pub(super) fn take_up(&mut self, conn: usize, up: Up) {
+    pub(super) fn take_up(&mut self, conn: usize, up: Up, arrived: u64) {
         let node = self.conns[conn].node;
         let runs = self.nodes[node].engine.is_some()
             && self.nodes[node].incarnation == self.conns[conn].incarnation;
@@ -213,7 +218,7 @@ impl World<'_> {
                 self.send_down(conn, Down::Opened);
             }
             _ if !runs || !self.conns[conn].server_open => {}
-            Up::Frame(bytes) => self.take_frame(node, conn, &bytes),
+            Up::Frame(bytes) => self.take_frame(node, conn, &bytes, arrived),
             Up::Pong => {
                 self.edge(Edge::Pong { conn });
                 self.heard(conn);
@@ -221,7 +226,10 @@ impl World<'_> {
                 if let (Some(engine), Some(id)) =
                     (self.nodes[node].engine.as_mut(), self.conns[conn].engine)
                 {
-                    engine.handle_pong(now, id);
+                    match arrived == self.now {
+                        true => engine.handle_pong(now, id),
+                        false => engine.handle_late_pong(now, engine_time(arrived), id),
+                    }
                 }
             }
             Up::End => self.server_end_closes(conn),
@@ -252,13 +260,13 @@ impl World<'_> {
             // It will read the end when it goes on; the path is gone, so let it through.
             self.edge(Edge::EndWaits { conn });
             self.conns[conn].dead = false;
-            self.nodes[node].backlog.push(Waiting::Up(conn, Up::End));
+            self.nodes[node].backlog.push(Waiting::Up(conn, Up::End, self.now));
         } else if self.nodes[node].incarnation == self.conns[conn].incarnation {
             self.server_end_closes(conn);
         }
     }
 
-    fn take_frame(&mut self, node: usize, conn: usize, bytes: &[u8]) {
+    fn take_frame(&mut self, node: usize, conn: usize, bytes: &[u8], arrived: u64) {
         let frame = match decode_client(bytes) {
             Ok(Some(frame)) => frame,
             Ok(None) => return,
@@ -273,7 +281,12 @@ impl World<'_> {
                 self.heard(conn);
                 let now = self.engine_now();
                 if let Some(engine) = self.nodes[node].engine.as_mut() {
-                    engine.handle_frame(now, id, &frame);
+                    match arrived == self.now {
+                        true => engine.handle_frame(now, id, &frame),
+                        false => {
+                            engine.handle_late_frame(now, engine_time(arrived), id, &frame);
+                        }
+                    }
                     match frame {
                         ClientFrame::Token(THROWS) => engine.refuse_token(now, id, "it threw"),
                         ClientFrame::Token(token) => {
@@ -481,11 +494,11 @@ impl World<'_> {
     /// Reads what waits on a connection at a node that has just gone on.
     fn read_backlog(&mut self, node: usize, id: ConnId) {
         let Some(&conn) = self.nodes[node].conns.get(&id) else { return };
-        let of_conn = |it: &mut Waiting| matches!(it, Waiting::Up(it, _) if *it == conn);
+        let of_conn = |it: &mut Waiting| matches!(it, Waiting::Up(it, ..) if *it == conn);
         let waiting: Vec<Waiting> = self.nodes[node].backlog.extract_if(.., of_conn).collect();
         for it in waiting {
-            if let Waiting::Up(conn, up) = it {
-                self.take_up(conn, up);
+            if let Waiting::Up(conn, up, arrived) = it {
+                self.take_up(conn, up, arrived);
             }
         }
     }
@@ -501,16 +514,19 @@ impl World<'_> {
             let left: BTreeSet<usize> = backlog
                 .iter()
                 .filter_map(|it| match it {
-                    Waiting::Up(conn, Up::End) if self.conns[*conn].engine.is_none() => Some(*conn),
+                    Waiting::Up(conn, Up::End, _) if self.conns[*conn].engine.is_none() => {
+                        Some(*conn)
+                    }
                     _ => None,
                 })
                 .collect();
             // As the server has it: a client that said hello and left before that was read was never there.
-            backlog
-                .retain(|it| !matches!(it, Waiting::Up(conn, Up::Frame(_)) if left.contains(conn)));
+            backlog.retain(
+                |it| !matches!(it, Waiting::Up(conn, Up::Frame(_), _) if left.contains(conn)),
+            );
             for waiting in backlog {
                 match waiting {
-                    Waiting::Up(conn, up) => self.take_up(conn, up),
+                    Waiting::Up(conn, up, arrived) => self.take_up(conn, up, arrived),
                     Waiting::Store(message) => self.take_from_store(node, &message),
                     Waiting::Read(ask, since) => self.take_read(node, ask, since),
                     Waiting::Call(step) => self.step(step)?,

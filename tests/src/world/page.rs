@@ -104,6 +104,10 @@ impl World<'_> {
             }
             Output::Beacon { node, ticket } => self.device_beacons(device, node, ticket),
             Output::Room(_) => self.edge(Edge::RoomTold { device }),
+            Output::Mode { mode, revision } if revision != Revision(0) => {
+                let tab = self.devices[device].tab();
+                self.tabs.insert(tab, (mode, revision));
+            }
             Output::Link { state, .. } => self.link_told(device, state),
             _ => {}
         }

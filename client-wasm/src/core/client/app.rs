@@ -7,7 +7,6 @@ use super::Client;
 use crate::core::alarms::Reason;
 use crate::core::link::Phase;
 use crate::core::output::{Message, Output, Part, Row};
-use crate::core::own::Own;
 use crate::core::rooms::Room;
 use crate::core::rows::Wire;
 use crate::core::watches::HELD_BACK;
@@ -37,10 +36,10 @@ impl Client {
     /// Says a clean goodbye and ends the link; the session ends at once. What is watched is kept
     /// for the next [`Client::connect`].
     ///
-    /// Whoever connects next may be somebody else: the mode is not taken along.
+    /// Whoever connects next may be somebody else: the mode is shown no more, and taken along only for the same user.
     pub fn sign_out(&mut self, now: Time) {
         self.close(now, Message::Bye);
-        self.own = Own::default();
+        self.own.part();
         self.told_mode = None;
     }
 
@@ -110,7 +109,7 @@ impl Client {
     pub fn join(&mut self, now: Time, room: &str) -> Room {
         let now = self.arrive(now);
         let open = self.link.is_open();
-        let (place, number) = self.rooms.join(room, open);
+        let (place, number) = self.rooms.join(room);
         if let Some(number) = number.filter(|_| open) {
             self.send(now, Message::Join { number, room: room.into() });
         }
@@ -121,7 +120,7 @@ impl Client {
     pub fn leave(&mut self, now: Time, room: Room) {
         let now = self.arrive(now);
         let open = self.link.is_open();
-        let number = self.rooms.leave(room, open);
+        let number = self.rooms.leave(room);
         if let Some(number) = number.filter(|_| open) {
             self.send(now, Message::Leave { number });
         }

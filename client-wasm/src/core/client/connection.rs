@@ -43,7 +43,8 @@ impl Client {
             self.send(now, Message::Note(note));
         }
         self.watches.start(&mut self.rows, self.link.dial, &mut self.outputs);
-        self.rooms.start(self.link.dial, &mut self.outputs);
+        let first = self.beat == Span::ZERO;
+        self.rooms.start(first, self.link.dial, &mut self.outputs);
     }
 
     /// A frame was read.

@@ -9,7 +9,7 @@ mod token;
 use alloc::boxed::Box;
 
 use greendot_protocol::sabotage::{Fault, on};
-use greendot_protocol::{ErrorCode, Mode, Span, State, Time, Version};
+use greendot_protocol::{ErrorCode, Mode, Revision, Span, State, Time, Version};
 
 pub use page::Page;
 pub use token::TokenFailure;
@@ -79,7 +79,7 @@ pub struct Client {
     /// The present attempt was begun under `offline`.
     dialled_offline: bool,
     told_stale: bool,
-    told_mode: Option<Mode>,
+    told_mode: Option<(Mode, Revision)>,
     outputs: Queue,
 }
 
@@ -171,6 +171,12 @@ impl Client {
             && (self.link.phase != Phase::Live || self.doubted || self.node_is_stale)
     }
 
+    /// What an earlier page of this tab was told of the user's mode, before [`Client::connect`]: who is invisible stays so though
+    /// the server has lost everything. If the next token is another user's, its server passes it over.
+    pub fn remember_mode(&mut self, mode: Mode, revision: Revision) {
+        self.own.remember(mode, revision);
+    }
+
     /// The user's own mode, if anyone has said it.
     pub fn mode(&self) -> Option<Mode> {
         self.own.mode()
@@ -256,11 +262,11 @@ impl Client {
     }
 
     fn tell_mode(&mut self) {
-        let mode = self.own.mode();
+        let mode = self.own.mode().map(|it| (it, self.own.revision()));
         if core::mem::replace(&mut self.told_mode, mode) != mode
-            && let Some(mode) = mode
+            && let Some((mode, revision)) = mode
         {
-            self.outputs.push(Output::Mode(mode));
+            self.outputs.push(Output::Mode { mode, revision });
         }
     }
 }

@@ -93,6 +93,13 @@ pub(crate) struct Standing {
     pub(crate) lingers_until: Option<Time>,
 }
 
+impl Standing {
+    /// When the session ends.
+    pub(crate) fn ends_at(&self) -> Time {
+        self.lingers_until.unwrap_or(self.deadline)
+    }
+}
+
 /// What a sign of life met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touch {
@@ -130,8 +137,8 @@ pub(crate) struct Leases {
     periods: Periods,
     /// By slot: an `idle_after` that is not the setting.
     idle_after: HashMap<u32, Span, FixedState>,
-    /// By slot: since when the driver has been asked to read what waits on the connection.
-    reading: HashMap<u32, Time, FixedState>,
+    /// By slot: since when the driver has been asked to read what waits on the connection, and whether it has.
+    reading: HashMap<u32, (Time, bool), FixedState>,
     live: usize,
     connected: usize,
 }
@@ -419,8 +426,8 @@ impl Leases {
         true
     }
 
-    /// Since when the driver has been asked to read what waits on the connection.
-    pub(crate) fn reading_since(&self, conn: ConnId) -> Option<Time> {
+    /// Since when the driver has been asked to read what waits on the connection, and whether it has.
+    pub(crate) fn reading(&self, conn: ConnId) -> Option<(Time, bool)> {
         self.plan(conn).filter(|it| it.is(READING))?;
         self.reading.get(&conn.slot()).copied()
     }
@@ -429,18 +436,23 @@ impl Leases {
     pub(crate) fn begin_reading(&mut self, now: Time, conn: ConnId) {
         if let Some(mut row) = self.row_mut(conn) {
             row.set(READING, true);
-            self.reading.insert(conn.slot(), now);
+            self.reading.insert(conn.slot(), (now, false));
         }
     }
 
     /// The driver has read; true if it had been asked to.
-    pub(crate) fn end_reading(&mut self, conn: ConnId) -> bool {
+    pub(crate) fn has_read(&mut self, conn: ConnId) -> bool {
+        let asked = self.reading(conn).and_then(|_| self.reading.get_mut(&conn.slot()));
+        asked.map(|it| it.1 = true).is_some()
+    }
+
+    /// Nothing needs to be read first any more.
+    pub(crate) fn end_reading(&mut self, conn: ConnId) {
         if !self.plan(conn).is_some_and(|it| it.is(READING)) {
-            return false;
+            return;
         }
         self.row_at(conn.slot()).set(READING, false);
         self.reading.remove(&conn.slot());
-        true
     }
 
     /// From now on silence of this length is reported, once until the session is heard again.

@@ -93,7 +93,7 @@ impl Node {
         };
         let mut ended = Vec::new();
         for lease in self.leases_of(id) {
-            ended.extend(self.end_lease(now, lease, Ending::Code(CloseCode::Revoked)));
+            ended.extend(self.end_lease(now, lease, Ending::Code(CloseCode::Revoked), false));
         }
         self.totals.endings.revoked += ended.len() as u64;
         let change = self.directory.end_all(id, &ended);

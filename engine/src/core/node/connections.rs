@@ -7,6 +7,7 @@ use greendot_protocol::{CloseCode, Mode, ModeChoice, Revision, Span, Time};
 use super::{ConnId, Ending, Node, Output, Refusal};
 use crate::core::directory::{Joining, SessionId, UserId};
 use crate::core::leases::{Device, Idle, Waiting};
+use crate::core::seal::unseal;
 use crate::core::watches::ViewerId;
 
 /// Sessions that one user may have at a time; far above what a person opens, and a bound on what a
@@ -65,7 +66,8 @@ impl Node {
         {
             return Err(Refusal::new(CloseCode::Full));
         }
-        let mut mode = connect.report.mode;
+        let choice = own_choice(connect.user, connect.report.mode);
+        let mut mode = choice;
         if self.shared.is_some() {
             if self.directory.ids_of(user).next().is_none() {
                 // Since its last session left, nobody has told this node what the user chose.
@@ -108,7 +110,7 @@ impl Node {
         if self.shared.is_none() {
             self.ready.push_back(conn);
         } else {
-            self.seat_connects(now, conn, report.idle, report.mode);
+            self.seat_connects(now, conn, report.idle, choice);
         }
         self.totals.connects += 1;
         self.totals.reconnects += u64::from(before.is_some());
@@ -186,7 +188,7 @@ impl Node {
 
     /// Ends the session of a connect, and its connection if that is still open.
     pub(super) fn end(&mut self, now: Time, conn: ConnId, ending: Ending) {
-        let Some((session, heard)) = self.end_lease(now, conn, ending) else { return };
+        let Some((session, heard)) = self.end_lease(now, conn, ending, false) else { return };
         let heard = if on(Fault::SeenWhenSwept) { now } else { heard };
         if let Some((user, change)) = self.directory.end(session, heard) {
             self.publish(now, user, change);
@@ -194,19 +196,20 @@ impl Node {
     }
 
     /// Ends a lease, and its connection if that is still open. Tells which session has to end with
-    /// it, and when it was last heard.
+    /// it, and when it was last heard. `swept`: it was due here, and the store has not said that it is over.
     pub(super) fn end_lease(
         &mut self,
         now: Time,
         conn: ConnId,
         ending: Ending,
+        swept: bool,
     ) -> Option<(SessionId, Time)> {
         let heard = self.leases.heard(conn)?;
         let session = self.directory.session_at(conn.slot())?;
         if self.shared.is_some()
             && let Some(name) = self.session_name(conn)
         {
-            self.seat_ends(now, conn, name, heard, ending == Ending::Bye);
+            self.seat_ends(now, conn, name, heard, ending == Ending::Bye, swept);
             self.forget_seat(conn);
         }
         self.close(now, conn, ending);
@@ -256,6 +259,16 @@ impl Node {
         if self.leases.tell(conn) {
             self.ready.push_back(conn);
         }
+    }
+}
+
+/// What a client says of its user's mode. What it repeats was told to it as this user's, or is of another account in the
+/// same page.
+fn own_choice(user: &str, choice: Option<ModeChoice>) -> Option<ModeChoice> {
+    let choice = choice?;
+    match unseal(user, choice.revision) {
+        Some(revision) => Some(ModeChoice { revision, ..choice }),
+        None => choice.fresh.then_some(ModeChoice { revision: Revision(0), ..choice }),
     }
 }
 

@@ -27,10 +27,27 @@ impl Node {
     /// A frame has arrived. From a connection that speaks for no session any more it has no effect
     /// (rule 4).
     pub fn handle_frame(&mut self, now: Time, conn: ConnId, frame: &ClientFrame<'_>) {
+        self.take_frame(now, now, conn, frame);
+    }
+
+    /// The same, of a frame that is read late by a driver that knows when it arrived: the lease and last seen go by that
+    /// (rules 1 and 9), as far as nothing later was heard.
+    pub fn handle_late_frame(
+        &mut self,
+        now: Time,
+        arrived: Time,
+        conn: ConnId,
+        frame: &ClientFrame<'_>,
+    ) {
+        let heard = self.leases.get(conn).map_or(now, |it| it.heard);
+        self.take_frame(now, arrived.max(heard).min(now), conn, frame);
+    }
+
+    fn take_frame(&mut self, now: Time, arrived: Time, conn: ConnId, frame: &ClientFrame<'_>) {
         // A farewell revives nothing that is over elsewhere.
         let leaves = matches!(frame, ClientFrame::Bye | ClientFrame::Closing);
         let late = !leaves && self.is_late(now, conn);
-        match self.leases.touch(now, conn) {
+        match self.leases.touch(arrived, conn) {
             Touch::Nobody => {
                 self.totals.late_frames += 1;
                 return;
@@ -92,14 +109,20 @@ impl Node {
     #[inline]
     pub fn handle_pong(&mut self, now: Time, conn: ConnId) {
         if self.shared.is_some() || !self.leases.renew(now, conn) {
-            self.weigh_pong(now, conn);
+            self.take_pong(now, now, conn);
         }
     }
 
+    /// The same, of a pong that is read late by a driver that knows when it arrived.
+    pub fn handle_late_pong(&mut self, now: Time, arrived: Time, conn: ConnId) {
+        let heard = self.leases.get(conn).map_or(now, |it| it.heard);
+        self.take_pong(now, arrived.max(heard).min(now), conn);
+    }
+
     /// One that is more than a renewal.
-    fn weigh_pong(&mut self, now: Time, conn: ConnId) {
+    fn take_pong(&mut self, now: Time, arrived: Time, conn: ConnId) {
         let late = self.is_late(now, conn);
-        match self.leases.pong(now, conn) {
+        match self.leases.pong(arrived, conn) {
             Touch::Nobody => {}
             touch => self.renewed(now, conn, touch, late),
         }
@@ -107,7 +130,7 @@ impl Node {
 
     /// What waited on the connection has been read, as [`super::Output::ReadFirst`] asked.
     pub fn handle_read(&mut self, now: Time, conn: ConnId) {
-        if self.leases.end_reading(conn) {
+        if self.leases.has_read(conn) {
             self.expire(now, conn);
         }
     }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use foldhash::quality::FixedState;
 use greendot_protocol::sabotage::{Fault, on};
-use greendot_protocol::{Epoch, Span, Time};
+use greendot_protocol::{Epoch, Mode, Span, State, Time, Version};
 
 use super::asking::Purpose;
 use super::output::{Answer, Mark};
 use super::room_polls::RoomsLook;
 use super::shared::{Shared, Then};
 use super::{Node, Output};
-use crate::core::directory::{Outlook, Record, SessionView};
+use crate::core::directory::{Face, Outlook, Record, SessionView};
 use crate::core::gate::{Fineness, Glimpse, Sight};
 use crate::store::{NodeId, OutlookReport, Place, Report, Request};
 
@@ -371,8 +371,8 @@ impl Node {
     }
 
     /// One look at a user, as `viewer` may see it and as far as this node knows: with a shared
-    /// store, users whom nobody here watches are unknown, and all are to a viewer that does not
-    /// watch here. What the application has not said shows nothing.
+    /// store, users whom nobody here watches and who have no session here are unknown, and all are to a viewer that
+    /// does not watch here. What the application has not said shows nothing.
     pub fn read<R>(
         &self,
         now: Time,
@@ -395,7 +395,9 @@ impl Node {
         if self.shared.is_some() {
             let hides = self.hides(viewer);
             let outlook = self.watches.outlook(viewer);
-            let glimpse = match (self.watches.record(user, viewer == user), outlook) {
+            let held = self.held_here(viewer, user);
+            let known = self.watches.record(user, viewer == user).or(held.as_ref());
+            let glimpse = match (known, outlook) {
                 (Some(record), Some(outlook)) => {
                     let sight = self.sight(now, purpose, viewer, user, &outlook, hides);
                     Glimpse::of(record, sight, light)
@@ -410,6 +412,27 @@ impl Node {
             Some(id) => with(Glimpse::of(&self.directory.record(id), sight, light)),
             None => with(Glimpse::of_nobody(light)),
         }
+    }
+
+    /// A user who has sessions here, as far as they tell, while the store cannot be asked (rule 12 b). The number is 0: what
+    /// the store says of it is newer. Only of whom the store has told how it wants to appear; and that all sessions here
+    /// are idle says nothing of those elsewhere.
+    fn held_here(&self, viewer: &str, user: &str) -> Option<Record> {
+        let shared = self.shared.as_ref().filter(|it| it.is_lost() && !it.hides(user, viewer))?;
+        let id = self.directory.find(user)?;
+        let views = self.directory.views(id);
+        let mut counting = views.iter().filter(|it| !it.passive).peekable();
+        counting.peek()?;
+        let state = match self.directory.mode(id).0 {
+            Mode::Auto => counting.any(|it| !it.idle).then_some(State::Online),
+            Mode::Away => Some(State::Away),
+            Mode::Busy => Some(State::Busy),
+            Mode::Dnd => Some(State::Dnd),
+            Mode::Invisible => None,
+        };
+        let face = Face { state: state?, version: Version(0) };
+        let known = self.leases_of(id).into_iter().any(|it| shared.has_told_of(it));
+        known.then(|| Record { public: face, own: face, ..Record::default() })
     }
 
     /// One look at a user, as everybody may see it.

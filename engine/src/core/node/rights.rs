@@ -92,6 +92,12 @@ impl Rights {
         self.by_asker.get(&By::Conn(conn)).map_or(0, BTreeSet::len)
     }
 
+    /// The rooms that the connection has asked to join and that wait.
+    pub(super) fn rooms_of(&self, conn: ConnId) -> Vec<Arc<str>> {
+        let wishes = self.by_asker.get(&By::Conn(conn)).into_iter().flatten();
+        wishes.filter_map(|it| self.waiting.get(it)).map(|it| Arc::clone(&it.room)).collect()
+    }
+
     fn put(&mut self, wish: Wish) -> u64 {
         self.next += 1;
         self.due.insert((wish.due, self.next));

@@ -13,6 +13,9 @@ use crate::core::directory::{Directory, Record, Roster};
 use crate::core::watches::{RoomWork, ViewerId};
 use crate::store::Request;
 
+/// The number by which a client leaves all rooms that its connection has not joined, unless it has joined one by it.
+const OTHERS: u32 = 0;
+
 impl Node {
     pub(super) fn on_join(&mut self, now: Time, conn: ConnId, number: u32, room: &str) {
         if room.is_empty() || room.len() > ROOM_BYTES {
@@ -117,10 +120,32 @@ impl Node {
             // An earlier connection may have taken the session there.
             self.leave(now, conn, &room);
         }
-        let Some(viewer) = self.viewer_of(conn) else { return };
-        let Some(room) = self.watches.room_of(viewer, number) else { return };
-        self.watches.rise(viewer, number);
-        self.leave(now, conn, &room);
+        let viewer = self.viewer_of(conn);
+        let room = viewer.and_then(|it| Some((it, self.watches.room_of(it, number)?)));
+        match room {
+            Some((viewer, room)) => {
+                self.watches.rise(viewer, number);
+                self.leave(now, conn, &room);
+            }
+            None if number == OTHERS => self.leave_elsewhere(now, conn),
+            None => {}
+        }
+    }
+
+    /// The session leaves all rooms that this connection has not joined, nor asked to join.
+    fn leave_elsewhere(&mut self, now: Time, conn: ConnId) {
+        let Some(session) = self.session_of(conn) else { return };
+        let here = self.rooms_of(conn);
+        let asked = self.rights.rooms_of(conn);
+        let stays = |it: &Arc<str>| here.contains(it) || asked.contains(it);
+        let rooms = self.directory.rooms_of(session).to_vec();
+        for room in rooms.into_iter().filter(|it| !stays(it)) {
+            self.directory.leave(session, &room);
+        }
+        if asked.is_empty() {
+            self.share_leave_others(now, conn);
+        }
+        self.tell_rooms(now);
     }
 
     pub(super) fn leave(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {

@@ -5,7 +5,7 @@ use greendot_protocol::{CloseCode, Span, Time};
 
 use super::shared::Then;
 use super::{ConnId, Ending, Node, Output};
-use crate::core::leases::{Due, Idle};
+use crate::core::leases::{Due, Idle, Standing};
 use crate::store::Request;
 
 /// Leases looked at in one step, so that no step holds the core for long whatever is due. At some
@@ -87,41 +87,82 @@ impl Node {
             Due::Expired if spared => {}
             Due::Silent => self.seat_is_silent(conn),
             Due::Idle => self.set_idle(now, conn, Idle::Found),
-            // A session that said `closing` may still have its connection, too.
-            Due::Expired | Due::Lingered
-                if self.leases.is_connected(conn) && !on(Fault::SweepBeforeRead) =>
-            {
-                match self.leases.reading_since(conn) {
-                    None => {
-                        self.leases.begin_reading(now, conn);
-                        self.say(Output::ReadFirst(conn));
-                    }
-                    Some(since) if now.since(since) < READING => {}
-                    Some(_) => self.expire(now, conn),
+            Due::Expired | Due::Lingered => {
+                let standing = self.leases.get(conn);
+                if standing.is_some_and(|it| !self.reads_first(now, conn, &it)) {
+                    self.expire(now, conn);
                 }
             }
-            Due::Expired | Due::Lingered => self.expire(now, conn),
+        }
+    }
+
+    /// Whether what waits on the connection is still to be read, before the session may end: then the driver is
+    /// asked to. A session that said `closing` may still have its connection, too.
+    fn reads_first(&mut self, now: Time, conn: ConnId, standing: &Standing) -> bool {
+        if !standing.connected || on(Fault::SweepBeforeRead) {
+            return false;
+        }
+        match self.leases.reading(conn) {
+            // Heard since, it is another end that is due now.
+            Some((since, read)) if since >= standing.heard => !read && now.since(since) < READING,
+            _ => {
+                self.leases.begin_reading(now, conn);
+                self.say(Output::ReadFirst(conn));
+                true
+            }
         }
     }
 
     /// The lease has run out or has lingered long enough, if it still has: the session ends, or
     /// lingers for `expiry_grace` more (rule 2).
     pub(super) fn expire(&mut self, now: Time, conn: ConnId) {
-        self.leases.end_reading(conn);
-        let Some(standing) = self.leases.get(conn) else { return };
-        let deadline = standing.lingers_until.unwrap_or(standing.deadline);
-        if deadline > now {
-            return;
-        }
+        let Some(standing) = self.leases.get(conn).filter(|it| it.ends_at() <= now) else {
+            return self.leases.end_reading(conn);
+        };
         if standing.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
-            self.count_due(now, deadline, standing.lingers_until.is_some());
-            return self.end(now, conn, Ending::Code(CloseCode::Ended));
+            return self.end_what_is_due(now, conn);
         }
         let Some(session) = self.session_of(conn) else { return };
+        self.leases.end_reading(conn);
         self.leases.linger(conn, standing.deadline + self.settings.expiry_grace);
         self.directory.linger(session);
         self.tell_own_sessions();
         self.seat_lingers(now, conn);
         self.close(now, conn, Ending::Code(CloseCode::Ended));
+    }
+
+    /// Ends a session that is due, and with it those of its user that are due in the same sweep: what the user would be
+    /// between one end and the next it never was.
+    fn end_what_is_due(&mut self, now: Time, conn: ConnId) {
+        let Some(user) = self.session_of(conn).and_then(|it| self.directory.user_of(it)) else {
+            return;
+        };
+        let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
+        let stays = spared || self.settings.expiry_grace != Span::ZERO;
+        let mut due = Vec::new();
+        let mut unread = false;
+        for it in self.leases_of(user) {
+            let Some(standing) = self.leases.get(it).filter(|it| it.ends_at() <= now) else {
+                continue;
+            };
+            if it == conn || standing.lingers_until.is_some() || !stays {
+                unread |= it != conn && self.reads_first(now, it, &standing);
+                due.push((it, standing));
+            }
+        }
+        if unread {
+            // It comes up again when that has been read.
+            return;
+        }
+        let mut ended = Vec::with_capacity(due.len());
+        for (it, standing) in due {
+            self.count_due(now, standing.ends_at(), standing.lingers_until.is_some());
+            let lease = self.end_lease(now, it, Ending::Code(CloseCode::Ended), true);
+            ended.extend(lease.map(|(session, heard)| {
+                (session, if on(Fault::SeenWhenSwept) { now } else { heard })
+            }));
+        }
+        let change = self.directory.end_all(user, &ended);
+        self.publish(now, user, change);
     }
 }

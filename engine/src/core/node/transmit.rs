@@ -4,6 +4,7 @@ use greendot_protocol::{ServerFrame, Time, Welcome};
 
 use super::{ConnId, Node};
 use crate::core::leases::Waiting;
+use crate::core::seal::seal;
 
 impl Node {
     /// Hands out, in order, the frames that wait for a connection. Called when its socket can take
@@ -26,6 +27,7 @@ impl Node {
                 && let Some(user) = self.user_of(conn)
             {
                 let (mode, revision) = self.directory.mode(user);
+                let revision = seal(self.directory.name(user), revision);
                 emit(&ServerFrame::Mode { mode, revision });
             }
             if waiting.has(Waiting::STALE) && stale {
@@ -65,6 +67,7 @@ impl Node {
         let Some(user) = self.user_of(conn) else { return };
         let Some(session) = self.session_of(conn) else { return };
         let (mode, revision) = self.directory.mode(user);
+        let revision = seal(self.directory.name(user), revision);
         emit(&ServerFrame::Welcome(Welcome {
             beat: self.settings.beat,
             ttl: self.settings.ttl,

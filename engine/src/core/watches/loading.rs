@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::Time;
 
-use super::Watches;
+use super::{IDLE, Watches};
 use crate::core::directory::{Change, Outlook, Record, Screen};
 use crate::core::node::ConnId;
 use crate::store::Report;
@@ -44,6 +44,11 @@ impl Watches {
         forgotten
     }
 
+    /// The store tells of these from now on: of those whom nobody here watches it need not.
+    pub(crate) fn forget_unwatched(&mut self, users: Vec<Arc<str>>) {
+        self.forgotten.extend(users.into_iter().filter(|it| !self.names.contains_key(it)));
+    }
+
     /// Users of whom no connection has looked any more since the last call.
     pub(crate) fn take_forgotten_onlookers(&mut self) -> Vec<Arc<str>> {
         let mut forgotten = std::mem::take(&mut self.onlookers.forgotten);
@@ -76,6 +81,18 @@ impl Watches {
     /// The store can, or cannot, be asked.
     pub(crate) fn set_blind(&mut self, blind: bool) {
         self.blind = blind;
+        self.onlookers.keeps = if blind { IDLE } else { 0 };
+    }
+
+    /// The store can be asked again: whom nobody has come back to is forgotten.
+    pub(crate) fn forget_idle(&mut self) {
+        for id in std::mem::take(&mut self.idle) {
+            if let Some(subject) = self.subjects.get_mut(id) {
+                subject.kept = false;
+            }
+            self.forget(id);
+        }
+        self.onlookers.forget_idle();
     }
 
     /// A new epoch: nothing that is known is known any more, and every viewer is to be shown

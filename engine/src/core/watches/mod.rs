@@ -40,6 +40,10 @@ use super::slab::{Id, Slab};
 /// Watches that are looked at in one step when the warm-up is over: about a millisecond.
 const COOLED: u32 = 100_000;
 
+/// Users, and viewers, of whom nobody wants to know and that are kept while the store cannot be asked. More are forgotten:
+/// an outage that lasts must not fill the memory.
+const IDLE: usize = 1 << 16;
+
 /// A watch's place in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct WatchId(Id);
@@ -80,6 +84,8 @@ pub(crate) struct Watches {
     rounds: BTreeSet<(Time, Id)>,
     /// Users whom nobody watches any more.
     forgotten: Vec<Arc<str>>,
+    /// Users of whom nobody wanted to know for a moment, at least, while the store could not be asked.
+    idle: Vec<Id>,
     /// Whether it is noted which watches end.
     audited: bool,
     /// Watches that have ended: who looked, at whom.
@@ -183,6 +189,7 @@ impl Watches {
             crowds,
             rounds: BTreeSet::new(),
             forgotten: Vec::new(),
+            idle: Vec::new(),
             audited,
             ended: Vec::new(),
         }
@@ -292,7 +299,9 @@ impl Watches {
         record: impl FnOnce() -> Option<Record>,
     ) -> (Id, Option<Arc<str>>) {
         if let Some(&id) = self.names.get(user) {
-            let asks = |it: &&mut Subject| by_name && it.watchers.is_empty() && record().is_none();
+            let asks = |it: &&mut Subject| {
+                by_name && it.watchers.is_empty() && !it.kept && record().is_none()
+            };
             let Some(subject) = self.subjects.get_mut(id).filter(asks) else { return (id, None) };
             subject.asked = true;
             return (id, Some(Arc::clone(&subject.name)));
@@ -412,17 +421,28 @@ impl Watches {
             let ended = (Arc::clone(&onlooker.name), Arc::clone(&subject.name), WatchId(watch));
             self.ended.push(ended);
         }
+        let was_open = subject.is_open() && subject.record.is_some();
         for (moved, place) in subject.take_out(gone.own, gone.under, gone.place as usize) {
             if let Some(row) = self.watches.get_mut(moved) {
                 row.place = place as u32;
             }
         }
         subject.asked &= !subject.watchers.is_empty();
+        subject.kept |= self.blind && was_open && self.idle.len() < IDLE;
         self.forget_if_idle(gone.subject);
     }
 
-    /// A user of whom nobody here wants to know any more.
+    /// A user of whom nobody here wants to know any more. While the store cannot be asked, what is known of it is kept
+    /// for whoever comes back to it (rule 12 b).
     fn forget_if_idle(&mut self, id: Id) {
+        if self.blind && self.idle.len() < IDLE {
+            self.idle.push(id);
+        } else {
+            self.forget(id);
+        }
+    }
+
+    fn forget(&mut self, id: Id) {
         if self.subjects.get(id).is_some_and(Subject::is_idle)
             && let Some(subject) = self.subjects.remove(id)
         {

@@ -26,6 +26,10 @@ pub(super) struct Onlookers {
     rows: Slab<Onlooker>,
     /// Users of whom no connection looks any more.
     pub(super) forgotten: Vec<Arc<str>>,
+    /// How many of those are kept at present, in case they come back.
+    pub(super) keeps: usize,
+    /// Users of whom no connection looked for a moment, at least, while they are kept.
+    idle: Vec<Id>,
 }
 
 impl Onlookers {
@@ -37,6 +41,8 @@ impl Onlookers {
             )),
             rows: Slab::default(),
             forgotten: Vec::new(),
+            keeps: 0,
+            idle: Vec::new(),
         }
     }
 
@@ -87,7 +93,22 @@ impl Onlookers {
     pub(super) fn leave(&mut self, id: Id, viewer: ViewerId) {
         let Some(row) = self.rows.get_mut(id) else { return };
         row.viewers.retain(|it| *it != viewer);
-        if row.viewers.is_empty()
+        if self.idle.len() < self.keeps {
+            self.idle.push(id);
+        } else {
+            self.forget(id);
+        }
+    }
+
+    /// Those who have not come back are kept no more.
+    pub(super) fn forget_idle(&mut self) {
+        for id in std::mem::take(&mut self.idle) {
+            self.forget(id);
+        }
+    }
+
+    fn forget(&mut self, id: Id) {
+        if self.rows.get(id).is_some_and(|it| it.viewers.is_empty())
             && let Some(row) = self.rows.remove(id)
         {
             self.names.remove(&row.name);

@@ -24,6 +24,8 @@ pub(super) struct Subject {
     /// The shared store is being asked for those who watch by name, whatever is known here: from rooms in which the user is, or because
     /// it looks at itself. They wait for the answer; else they would be told sooner of one who is there.
     pub(super) asked: bool,
+    /// It was watched by name when the store went out of reach, and whoever comes back to it is told what is known.
+    pub(super) kept: bool,
     /// The round of telling a crowd that is under way.
     pub(super) round: Option<Round>,
     /// Of the round before: when it began, and by how many it was paced.
@@ -39,6 +41,7 @@ impl Subject {
             seats: Vec::new(),
             record,
             asked: false,
+            kept: false,
             round: None,
             paced: (Time::ZERO, 0),
         }
@@ -51,7 +54,7 @@ impl Subject {
 
     /// Whether what is known of the user may be told to those who watch it by name.
     pub(super) fn is_open(&self) -> bool {
-        !self.watchers.is_empty() && !self.asked
+        (self.kept || !self.watchers.is_empty()) && !self.asked
     }
 
     /// Takes a watch out of its list; those that have moved for it, and to which places. A round under way goes through a list from its

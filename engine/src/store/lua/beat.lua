@@ -3,8 +3,6 @@
 --
 -- ARGV[9]  how long the store has been out of the node's reach until now; 0 if it was not
 
--- A store that no node has asked this long has been out of reach for all of them.
-local UNREACHED = 2500
 -- A beat that comes within so long of the one before: none was lost between them.
 local ON_TIME = 1500
 
@@ -30,7 +28,7 @@ if now - last >= UNREACHED then
   redis.call('HSET', tag, 'again', now)
 end
 local away = tonumber(ARGV[9])
-if away ~= 0 and now - again < UNREACHED then
+if away ~= 0 and now - again < HEALS then
   -- No node could renew anything meanwhile: nobody is swept for one ttl.
   redis.call('HSET', tag, 'spared', now + ttl)
 end

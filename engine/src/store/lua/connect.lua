@@ -5,7 +5,7 @@
 -- ARGV[15] 1: passive                       ARGV[16] 1 idle, 0 active, empty: not said
 -- ARGV[17] for how long it lingers, or empty
 -- ARGV[18] mode, or empty                   ARGV[19] its revision ARGV[20] 1: chosen afresh
--- ARGV[21] device     ARGV[22..] rooms
+-- ARGV[21] device     ARGV[22] 1: it is in no other rooms  ARGV[23..] rooms
 local MOST = 256
 
 local user, id, seat = user_of(ARGV[9]), ARGV[10], tonumber(ARGV[11])
@@ -48,9 +48,9 @@ if ARGV[18] ~= '' then
   end
 end
 
--- A session of before an outage goes on in its generation.
+-- A session of before an outage goes on in its generation, and so does one whose node has not heard of it.
 local same = not before or (before[NODE] == me and before[SEAT] == seat)
-local generation = same and tonumber(ARGV[14])
+local generation = same and (tonumber(ARGV[14]) or before and before[GENERATION])
 if generation then
   if generation > tonumber(redis.call('HGET', tag, 'generation') or 0) then
     redis.call('HSET', tag, 'generation', generation)
@@ -91,7 +91,7 @@ end
 myself()
 place(user, id)
 local public, own = settle(user)
-for i = 22, #ARGV do
+for i = 23, #ARGV do
   local there = false
   for _, it in ipairs(session[ROOMS] or {}) do
     there = there or it == ARGV[i]
@@ -101,6 +101,21 @@ for i = 22, #ARGV do
     table.insert(session[ROOMS], ARGV[i])
     if not passive then
       enter(user, ARGV[i])
+    end
+  end
+end
+if ARGV[22] == '1' then
+  for _, room in ipairs(session[ROOMS] or {}) do
+    local stays = false
+    for i = 23, #ARGV do
+      stays = stays or room == ARGV[i]
+    end
+    if not stays then
+      local rest = without(session[ROOMS], room)
+      session[ROOMS] = rest[1] and rest or false
+      if not passive then
+        exit(user, room)
+      end
     end
   end
 end

@@ -33,6 +33,10 @@ end
 
 -- A node renews its lease so often: what it covers may have been heard up to so long after the last renewal.
 local RENEWED_EVERY = 1000
+-- A store that no node has asked for this long has been out of reach for all of them.
+local UNREACHED = 1500
+-- When they ask again, nobody is swept for so long: each says first what it has not been able to say.
+local HEALS = 2500
 -- For how long what is over is remembered: a node that stood still tells of it as if it were not.
 local KEEP = math.max(2 * ttl, 300000)
 

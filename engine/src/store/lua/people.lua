@@ -420,6 +420,30 @@ local function end_session(user, id, heard)
   publish(user, settle(user))
 end
 
+-- When a sweep may end the session.
+local function due_at(session)
+  local row, at = node_of(session[NODE]), deadline_of(session)
+  if row and now < row[SPARED] and session[UNTIL] == 0 then
+    return math.max(at, row[SPARED])
+  end
+  return at
+end
+
+-- Takes out what is due of a user, unless nobody is swept now: what the user would be between one end and the next it
+-- never was.
+local function end_due(user)
+  if now >= spared and now - again >= HEALS and now - myself()[BEATEN] < UNREACHED then
+    for id, session in pairs(user.sessions) do
+      if due_at(session) <= now then
+        local heard = heard_of(session)
+        tell(session[NODE], 'ended', session[SEAT])
+        take_out(user, id, heard)
+      end
+    end
+  end
+  publish(user, settle(user))
+end
+
 -- Whether nothing newer of the kind has been said about the user than what was said so long ago. A word that could not
 -- be told at once must be newer than what came in time.
 local function is_latest(user, kind, since)

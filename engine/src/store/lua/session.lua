@@ -3,7 +3,7 @@
 -- ARGV[9]  what: renew, linger, revive, idle, active, end, join, leave or sign_out
 -- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out, join and leave
 -- ARGV[13] heard so long ago; for join and leave the room
--- ARGV[14] for end: connected so long ago; ARGV[15] 1: it was passive
+-- ARGV[14] for end: connected so long ago; ARGV[15] 1: it was passive; ARGV[16] 1: it said goodbye
 -- ARGV[14] for how long it lingers
 local what, user, id = ARGV[9], user_of(ARGV[10]), ARGV[11]
 local seat = tonumber(ARGV[12])
@@ -28,7 +28,13 @@ if what == 'end' then
       if it[NODE] ~= me then
         tell(it[NODE], 'replaced', it[SEAT])
       end
-      end_session(user, id, heard)
+      if ARGV[16] == '1' then
+        end_session(user, id, heard)
+      else
+        -- A node has swept.
+        take_out(user, id, heard)
+        end_due(user)
+      end
     end
   elseif not has_ended_since(user, id, seat, connected) then
     user.ended[id] = { connected, now, { me, seat } }

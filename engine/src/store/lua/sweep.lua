@@ -2,7 +2,6 @@
 --
 -- ARGV[9] how many sessions at most
 
-local UNREACHED = 2500
 local most = tonumber(ARGV[9])
 
 local flat, last = redis.call('HGETALL', tag .. ':nodes'), 0
@@ -21,7 +20,7 @@ if untold then
   end
 end
 
-local may = now >= spared and now - again >= UNREACHED and now - last < UNREACHED
+local may = now >= spared and now - again >= HEALS and now - last < UNREACHED
 if not may then
   -- Those that are spared wait; when all may be looked at again is not worth a second thought.
   due = 1000
@@ -69,11 +68,7 @@ for _, name in ipairs(names) do
   local session = user.sessions[id]
   undue[name] = nil
   if session then
-    local row = node_of(session[NODE])
-    local at = deadline_of(session)
-    if row and now < row[SPARED] and session[UNTIL] == 0 then
-      at = math.max(at, row[SPARED])
-    end
+    local row, at = node_of(session[NODE]), due_at(session)
     if at <= now then
       user.was[id] = nil
       local heard = heard_of(session)

@@ -151,8 +151,10 @@ impl MemoryStore {
         if let Some(session) = present {
             self.unindex(session);
         }
-        // A session of before an outage goes on in its generation.
+        // A session of before an outage goes on in its generation, and so does one whose node has not heard of it.
         let same = before.is_none_or(|it| it.claim == claim);
+        let held = present.filter(|_| same).and_then(|it| self.directory.view(it));
+        let generation = register.generation.or(held.map(|it| it.generation));
         let joined = self.directory.connect(
             now,
             &Joining {
@@ -162,7 +164,7 @@ impl MemoryStore {
                 idle: register.idle,
                 mode: register.mode,
                 device: &register.device,
-                generation: register.generation.filter(|_| same),
+                generation: generation.filter(|_| same),
             },
         );
         if register.mode.is_some_and(|it| it.fresh) {
@@ -174,6 +176,13 @@ impl MemoryStore {
         }
         for room in &register.rooms {
             self.directory.join(session, room);
+        }
+        if register.no_others {
+            for room in self.directory.rooms_of(session).to_vec() {
+                if !register.rooms.contains(&room) {
+                    self.directory.leave(session, &room);
+                }
+            }
         }
         self.seats.insert(
             session,
@@ -248,7 +257,11 @@ impl MemoryStore {
                 if seat.claim.node != node && !on(Fault::ReplacedUntold) {
                     self.tell(seat.claim.node, Notice::Replaced { seat: seat.claim.seat });
                 }
-                self.end(now, session, heard, turned);
+                match self.directory.user_of(session) {
+                    // A node has swept.
+                    Some(user) if !it.bye => self.end_due(now, user, &[(session, heard)], turned),
+                    _ => self.end(now, session, heard, turned),
+                }
             }
             Some(_) => {}
             None if self.past.has_ended_since(name, claim, connected) => {}

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
-use super::{MemoryStore, ON_TIME, RENEWED_EVERY, UNREACHED};
+use super::seats::Seat;
+use super::{HEALS, MemoryStore, ON_TIME, RENEWED_EVERY};
 use crate::core::directory::{SessionId, UserId};
 use crate::store::{NodeId, Notice, Report, SessionName, Silent};
 
@@ -16,7 +17,7 @@ const REMEMBERED: Span = Span::from_secs(300);
 impl MemoryStore {
     /// Whether it is only just that nodes ask again, after a time in which none did.
     pub(super) fn was_unreached(&self, now: Time) -> bool {
-        self.asked_again.is_some_and(|at| now.since(at) < UNREACHED)
+        self.asked_again.is_some_and(|at| now.since(at) < HEALS)
     }
 
     /// Ends what is due; whoever sweeps, each is ended once.
@@ -44,8 +45,7 @@ impl MemoryStore {
         for session in ended {
             let Some(&seat) = self.seats.get(&session) else { continue };
             let Some(user) = self.directory.user_of(session) else { continue };
-            let spared = self.nodes.get(&seat.claim.node).map_or(Time::ZERO, |it| it.spared_until);
-            if now < spared && seat.lingers_until.is_none() {
+            if !self.is_due(now, &seat) {
                 continue;
             }
             let heard = self.heard_of(&seat);
@@ -72,6 +72,36 @@ impl MemoryStore {
         for node in gone {
             self.forget_node(node);
         }
+    }
+
+    /// Whether a sweep ends the session.
+    fn is_due(&self, now: Time, seat: &Seat) -> bool {
+        let spared = self.nodes.get(&seat.claim.node).map_or(Time::ZERO, |it| it.spared_until);
+        self.deadline_of(seat) <= now && (now >= spared || seat.lingers_until.is_some())
+    }
+
+    /// Ends these sessions of a user, each heard then, and with them those that are due, unless nobody is swept now: what
+    /// the user would be between one end and the next it never was.
+    pub(super) fn end_due(
+        &mut self,
+        now: Time,
+        user: UserId,
+        these: &[(SessionId, Time)],
+        turned: &mut Vec<Report>,
+    ) {
+        let mut ended = these.to_vec();
+        let swept = now >= self.spared_until && !self.was_unreached(now);
+        for session in self.directory.ids_of(user).filter(|_| swept).collect::<Vec<_>>() {
+            let seat = self.seats.get(&session).copied().filter(|it| self.is_due(now, it));
+            let Some(seat) = seat.filter(|_| !these.iter().any(|it| it.0 == session)) else {
+                continue;
+            };
+            self.tell(seat.claim.node, Notice::Ended { seat: seat.claim.seat });
+            ended.push((session, self.heard_of(&seat)));
+        }
+        let name = self.directory.shared_name(user);
+        self.wrote(now, &name);
+        self.end_all(now, user, &ended, turned);
     }
 
     /// A run of a node that asks no more and holds nothing any more.

@@ -145,7 +145,10 @@ impl Calls {
             Request::End(it) => {
                 let mut call = self.session("end", &it.name, Some(it.seat));
                 let command = call.command.arg(it.heard_ago.as_millis());
-                command.arg(it.connected_ago.as_millis()).arg(u8::from(it.passive));
+                command
+                    .arg(it.connected_ago.as_millis())
+                    .arg(u8::from(it.passive))
+                    .arg(u8::from(it.bye));
                 vec![call]
             }
             Request::HearNothing => {
@@ -232,6 +235,7 @@ impl Calls {
         command.arg(or_empty(it.mode.map(|it| it.mode as u64)));
         command.arg(or_empty(it.mode.map(|it| it.revision.0.into())));
         command.arg(u8::from(it.mode.is_some_and(|it| it.fresh))).arg(&*it.device);
+        command.arg(u8::from(it.no_others));
         for room in &it.rooms {
             command.arg(&**room);
         }

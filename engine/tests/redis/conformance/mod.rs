@@ -71,6 +71,7 @@ cases! {
         a_room_tells_who_is_there,
         who_is_invisible_is_in_no_room,
         a_room_registered_again_is_the_same,
+        who_is_in_no_others_has_left_them,
         a_crowd_is_counted_at_a_bounded_rate;
     leases:
         who_lingers_ends_then_and_not_sooner,

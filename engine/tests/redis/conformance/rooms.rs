@@ -87,6 +87,22 @@ pub(super) async fn a_room_registered_again_is_the_same(stage: &Stage) {
     hear_members(&mut other, &[]).await;
 }
 
+pub(super) async fn who_is_in_no_others_has_left_them(stage: &Stage) {
+    let (mut one, mut other) = (stage.node().await, stage.node().await);
+    one.connect("ana", "1", 1).await;
+    join(&mut one, "ana").await;
+    assert_eq!(look(&mut other).await.count, 1);
+    // The next page, elsewhere: it may have joined what the one before was in.
+    let next = Register { rooms: vec!["r".into(), "q".into()], ..register("ana", "1", 5) };
+    let alone = |it: &Register| Register { no_others: true, ..it.clone() };
+    other.ask(Request::Connect(alone(&next))).await;
+    assert_eq!(look(&mut other).await.count, 1);
+    other.ask(Request::Connect(Register { rooms: vec!["q".into()], ..next.clone() })).await;
+    assert_eq!(look(&mut other).await.count, 1);
+    other.ask(Request::Connect(Register { rooms: vec!["q".into()], ..alone(&next) })).await;
+    assert_eq!(look(&mut other).await.count, 0);
+}
+
 pub(super) async fn a_crowd_is_counted_at_a_bounded_rate(stage: &Stage) {
     let limit = settings().room_limit as u64;
     let (mut one, mut other) = (stage.node().await, stage.node().await);

@@ -308,6 +308,7 @@ pub(super) fn register(user: &str, session: &str, seat: u64) -> Register {
         lingers_for: None,
         mode: None,
         rooms: Vec::new(),
+        no_others: false,
         device: "".into(),
     }
 }

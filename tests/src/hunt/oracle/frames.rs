@@ -1,7 +1,8 @@
 //! What reaches a node: hellos, frames, pongs and ends, and what follows from each.
 
+use greendot_engine::core::unseal;
 use greendot_protocol::binary::decode_client;
-use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello};
+use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello, ModeChoice, Revision};
 
 use super::conn::Watch;
 use super::session::{Leaving, Session, When};
@@ -267,7 +268,12 @@ impl Oracle<'_> {
             return;
         }
         self.conns[conn].user = Some(user);
-        if let Some(choice) = hello.mode {
+        let name = user_of(hello.token);
+        let told = |it: ModeChoice| match unseal(name, it.revision) {
+            Some(revision) => Some(ModeChoice { revision, ..it }),
+            None => it.fresh.then_some(ModeChoice { revision: Revision(0), ..it }),
+        };
+        if let Some(choice) = hello.mode.and_then(told) {
             self.users[user].weigh(now, choice, (!heard).then_some(node));
         }
         let said = hello.idle.map(|idle| if idle { Flags::IDLE } else { Flags::ACTIVE });

@@ -89,9 +89,28 @@ impl Oracle<'_> {
 
     pub(super) fn leaves(&mut self, conn: usize, number: u32) {
         let row = &mut self.conns[conn];
-        let Some(place) = row.seats.iter().position(|it| it.number == number) else { return };
+        let Some(place) = row.seats.iter().position(|it| it.number == number) else {
+            if number == 0 {
+                self.leaves_others(conn);
+            }
+            return;
+        };
         let room = row.seats.remove(place).room;
         if let Some(user) = row.user {
+            self.exits(conn, user, room);
+        }
+        self.shifted = true;
+    }
+
+    /// Its session leaves all rooms that this connection has not joined.
+    fn leaves_others(&mut self, conn: usize) {
+        let row = &self.conns[conn];
+        let Some(user) = row.user else { return };
+        let here: Vec<usize> = row.seats.iter().map(|it| it.room).collect();
+        let session = self.users[user].session(&row.session);
+        let rooms: Vec<usize> =
+            session.map_or(Vec::new(), |it| it.stays.iter().map(|it| it.room).collect());
+        for room in rooms.into_iter().filter(|it| !here.contains(it)) {
             self.exits(conn, user, room);
         }
         self.shifted = true;

@@ -84,7 +84,9 @@ impl Oracle<'_> {
             let text = format!("{name} is {state}; the rules allow {allowed}");
             return self.complain(kind, text);
         }
-        if !self.allows_note(node, user, said.state, said.note) {
+        // Of one whom it knows by its sessions alone it does not know the note.
+        let no_note = first && !self.cluster.is_settled(node) && said.note.is_empty();
+        if !no_note && !self.allows_note(node, user, said.state, said.note) {
             let right = self.users[user].note();
             let text = format!("{name} has the note {:?}, not {right:?}", said.note);
             return self.complain(Kind::WrongNote, text);
@@ -164,8 +166,9 @@ impl Oracle<'_> {
             self.turned.resize_with(id + 1, Turns::default);
         }
         if !self.disordered {
-            let since = self.cluster.shares.then_some(self.now);
-            let allowed = self.users[id].shown(false, self.now, since, None);
+            // Changes are told in their order (rule 6); that one of this moment is told before the next thing is done, no
+            // rule says.
+            let allowed = self.users[id].shown(false, self.now, Some(self.now), None);
             if !allowed.has(state) {
                 let early = state == State::Offline;
                 let kind = if early { Kind::OfflineTooEarly } else { Kind::WrongState };

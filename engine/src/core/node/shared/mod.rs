@@ -107,6 +107,8 @@ struct Seat {
     generation: Option<u64>,
     /// Idle or active, if its connect said so.
     idle_said: Option<bool>,
+    /// It has left all rooms that this connect has not joined.
+    left_others: bool,
 }
 
 /// What a node needs to work with a shared store.
@@ -134,9 +136,12 @@ pub(in crate::core::node) struct Shared {
     /// are lost.
     told: u64,
     reach: Reach,
+    /// What stands between viewers and others may have changed while the store was out of reach: until that is known, nothing
+    /// newer of anybody is shown (rule 13).
+    blinded: bool,
     /// What was said while the store was out of reach, or was lost on the way.
     unsaid: Vec<Word>,
-    /// When sessions that ended meanwhile are ended in the store.
+    /// When sessions that ended meanwhile, or end before that, are ended in the store.
     ends_at: Option<Time>,
     /// No session of this node expires before: nobody could renew for a while.
     spared_until: Time,
@@ -163,6 +168,7 @@ impl Shared {
             noticed: 0,
             told: 0,
             reach: Reach::Good,
+            blinded: false,
             unsaid: Vec::new(),
             ends_at: None,
             spared_until: Time::ZERO,
@@ -186,6 +192,19 @@ impl Shared {
 
     pub(in crate::core::node) fn is_stale(&self) -> bool {
         self.reach != Reach::Good
+    }
+
+    /// Whether the store has told of the session, and with it how its user wants to appear.
+    pub(in crate::core::node) fn has_told_of(&self, lease: ConnId) -> bool {
+        self.seats.get(&lease).is_some_and(|it| it.generation.is_some())
+    }
+
+    /// Whether the user has said that it hides from the viewer, and the store has not heard of it.
+    pub(in crate::core::node) fn hides(&self, user: &str, viewer: &str) -> bool {
+        let mut words = self.unsaid.iter();
+        words.any(
+            |it| matches!(it, Word::Block(by, from, true, _) if **by == *user && **from == *viewer),
+        )
     }
 
     /// Whether leases may end sessions now.
@@ -233,8 +252,8 @@ impl Node {
         self.shared.as_ref().is_some_and(Shared::is_stale)
     }
 
-    /// Asks the store, unless it is out of reach: then what must not be lost is kept, and the rest
-    /// is superseded when the store is back.
+    /// Asks the store. While it is out of reach, questions are not asked: they are when it is back. What it is told goes out
+    /// all the same, for it may be that only its answers are lost, and what must not be lost is kept, too.
     pub(in crate::core::node) fn submit(&mut self, now: Time, request: Request, then: Then) {
         let Some(shared) = self.shared.as_mut() else { return };
         let is_beat = matches!(request, Request::Beat { .. });
@@ -242,6 +261,11 @@ impl Node {
         if shared.reach == Reach::Lost && !is_beat {
             if let Some(word) = word {
                 keep(&mut shared.unsaid, word);
+            }
+            if request.tells() {
+                let number = shared.next_request;
+                shared.next_request += 1;
+                self.say(Output::Store { number, request: Box::new(request) });
             }
             return;
         }

@@ -69,6 +69,7 @@ impl Node {
     pub(super) fn lose_store(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
         shared.reach = Reach::Lost;
+        shared.blinded = true;
         shared.given_up = shared.pending.front().map(|it| it.asked);
         shared.ends_at = None;
         let waiting: Vec<Pending> = shared.pending.drain(..).collect();
@@ -150,6 +151,7 @@ impl Node {
         let Some(shared) = self.shared.as_mut() else { return };
         let was_lost = shared.reach == Reach::Lost;
         let stood_still = late && !was_lost;
+        shared.blinded |= lost_data;
         shared.reach = Reach::Back(Some(if lost_data { now + REFRESH_AFTER } else { now }));
         if !stood_still && !on(Fault::NobodySpared) {
             shared.spared_until = now + self.settings.ttl;
@@ -160,10 +162,12 @@ impl Node {
         let gone = |it: &Word| !matches!(it, Word::Ended(departed, _) if !departed.bye);
         let ended = words.split_off(words.partition_point(gone));
         let rooms = words.split_off(words.partition_point(|it| !matches!(it, Word::Room(..))));
-        if !ended.is_empty() {
-            shared.unsaid = ended;
-            shared.ends_at = Some(if was_lost { now + ENDS_AFTER } else { now });
+        if was_lost {
+            shared.ends_at = Some(now + ENDS_AFTER);
+        } else if !ended.is_empty() {
+            shared.ends_at.get_or_insert(now);
         }
+        shared.unsaid = ended;
         let mut leases: Vec<(u64, ConnId)> =
             shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
         leases.sort_unstable_by_key(|it| it.0);
@@ -241,6 +245,8 @@ impl Node {
     /// Asks how all watched users stand.
     pub(super) fn refresh(&mut self, now: Time) {
         self.submit(now, Request::HearNothing, Then::Nothing);
+        self.watches.forget_idle();
+        self.unload(now);
         let viewers = self.watches.onlookers();
         self.look(now, viewers);
         let users = self.owners.names();

@@ -6,7 +6,7 @@ use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
 use super::{Pending, Reach, Then};
 use crate::core::directory::{Outlook, SessionView};
-use crate::core::leases::{ConnId, Idle, Waiting};
+use crate::core::leases::{ConnId, Idle, Standing, Waiting};
 use crate::core::node::{Ending, Node, Output, Transition};
 use crate::store::{HeldBy, Notice, OutlookReport, Reply, Report, Request};
 
@@ -86,7 +86,14 @@ impl Node {
         }
         match then {
             Then::Nothing | Then::Beaten => {}
-            Then::Looked => self.wake_waiting(now),
+            Then::Looked => {
+                if let Some(shared) =
+                    self.shared.as_mut().filter(|it| it.reach == Reach::Back(None))
+                {
+                    shared.blinded = false;
+                }
+                self.wake_waiting(now);
+            }
             Then::LookedInto => {
                 // Joins whose answer was lost, among them.
                 for (conn, number) in self.watches.unseated() {
@@ -98,6 +105,8 @@ impl Node {
             Then::Seated { conn, number, users } => {
                 self.loaded(now, &users);
                 self.open_seat(now, conn, number);
+                self.watches.forget_unwatched(users);
+                self.unload(now);
             }
             Then::Watched(users) => {
                 for user in &users {
@@ -126,7 +135,10 @@ impl Node {
             let expected = shared.noticed == 0 || number == shared.noticed + 1;
             shared.noticed = if expected { number } else { shared.noticed };
         }
+        // The refresh brings it, behind what its viewers may see.
+        let blinded = self.shared.as_ref().is_some_and(|it| it.blinded);
         match notice {
+            Notice::Changed { .. } | Notice::Room { .. } if blinded => {}
             Notice::Changed { epoch, at, report } => {
                 let Some(shared) = self.shared.as_mut().filter(|it| it.epoch == Some(*epoch))
                 else {
@@ -166,9 +178,10 @@ impl Node {
             Notice::Revoked { seat } => self.end_seat(now, *seat, CloseCode::Revoked),
             Notice::Ended { seat } => {
                 let Some(lease) = self.seat(*seat) else { return };
-                let Some(row) = self.leases.get(lease) else { return };
-                let stays = row.connected && row.lingers_until.is_none();
-                if stays && row.deadline > now {
+                if self.leases.get(lease).is_none() {
+                    return;
+                }
+                if self.lives_on(now, lease) {
                     // It has been heard here since: the store did not know. It goes on.
                     self.register(now, lease);
                 } else {
@@ -186,6 +199,12 @@ impl Node {
 
     pub(super) fn seat(&self, number: u64) -> Option<ConnId> {
         self.shared.as_ref()?.by_number.get(&number).copied()
+    }
+
+    /// Whether the session is connected here and its lease has not run out.
+    fn lives_on(&self, now: Time, lease: ConnId) -> bool {
+        let lives = |it: Standing| it.connected && it.lingers_until.is_none() && it.deadline > now;
+        self.leases.get(lease).is_some_and(lives)
     }
 
     /// The store has ended the session: that is told back, for only this node knows when it was heard last.
@@ -236,6 +255,8 @@ impl Node {
                 shared.reach = Reach::Good;
             }
             self.watches.set_blind(false);
+            self.watches.forget_idle();
+            self.unload(now);
             self.tell_stale();
         }
         for conn in self.watches.waiting_conns() {
@@ -293,6 +314,8 @@ impl Node {
             }
             HeldBy::Another => self.lose_lease(now, lease, CloseCode::Replaced),
             // Told back: only this node knows when it was heard last.
+            // But it may have been heard since it was asked about.
+            HeldBy::Over if self.lives_on(now, lease) => self.register(now, lease),
             HeldBy::Over => self.end(now, lease, Ending::Code(CloseCode::Ended)),
             HeldBy::Revoked => self.lose_lease(now, lease, CloseCode::Revoked),
             HeldBy::Full => self.lose_lease(now, lease, CloseCode::Full),

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Mode, ModeChoice, Span, Time};
 
-use super::{BEAT, Reach, Seat, Then};
+use super::words::{Word, keep};
+use super::{BEAT, ENDS_AFTER, Reach, Seat, Then};
 use crate::core::leases::ConnId;
 use crate::core::node::Node;
 use crate::store::{Departed, Register, Request, SessionName, Silent, Speaker};
@@ -23,7 +24,7 @@ impl Node {
         let number = shared.next_seat;
         shared.next_seat += 1;
         shared.by_number.insert(number, lease);
-        let seat = Seat { number, connected: now, generation: None, idle_said };
+        let seat = Seat { number, connected: now, generation: None, idle_said, left_others: false };
         shared.seats.insert(lease, seat);
         let lost = shared.reach == Reach::Lost;
         self.register_with(now, lease, mode);
@@ -55,6 +56,7 @@ impl Node {
             lingers_for: row.lingers_until.map(|at| at.since(now)),
             mode,
             rooms: if on(Fault::RoomForgotten) { Vec::new() } else { self.rooms_of(lease) },
+            no_others: seat.left_others,
             device: (*view.device).into(),
         };
         self.submit(now, Request::Connect(register), Then::Connected(lease));
@@ -67,7 +69,7 @@ impl Node {
 
     /// The rooms that a session is in, as far as this connect has a say. Where an earlier one went the store knows, or a
     /// later one elsewhere has left since.
-    fn rooms_of(&self, lease: ConnId) -> Vec<Arc<str>> {
+    pub(in crate::core::node) fn rooms_of(&self, lease: ConnId) -> Vec<Arc<str>> {
         if self.leases.is_connected(lease) {
             return self.viewer_of(lease).map_or(Vec::new(), |it| self.watches.rooms_of(it));
         }
@@ -90,6 +92,7 @@ impl Node {
         name: SessionName,
         heard: Time,
         bye: bool,
+        swept: bool,
     ) {
         let Some(seat) = self.shared.as_ref().and_then(|it| it.seats.get(&lease)) else { return };
         let departed = Departed {
@@ -103,6 +106,16 @@ impl Node {
                 .is_some_and(|it| it.passive),
             bye,
         };
+        if swept && let Some(shared) = self.shared.as_mut() {
+            // It may have gone on in an outage, at a node that has not said so yet.
+            let waits = shared.pending.front().is_some_and(|it| now.since(it.since) >= BEAT);
+            if waits && shared.reach != Reach::Lost {
+                shared.ends_at.get_or_insert(now + ENDS_AFTER);
+            }
+            if shared.ends_at.is_some_and(|at| at > now) {
+                return keep(&mut shared.unsaid, Word::Ended(departed, now));
+            }
+        }
         self.submit(now, Request::End(departed), Then::Nothing);
     }
 
@@ -222,6 +235,14 @@ impl Node {
     pub(in crate::core::node) fn share_leave(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {
         let Some(name) = self.session_name(conn) else { return };
         self.submit(now, Request::Leave { name, room: Arc::clone(room) }, Then::Nothing);
+    }
+
+    /// The session has left all rooms that this connect has not joined.
+    pub(in crate::core::node) fn share_leave_others(&mut self, now: Time, conn: ConnId) {
+        if let Some(seat) = self.shared.as_mut().and_then(|it| it.seats.get_mut(&conn)) {
+            seat.left_others = true;
+            self.register(now, conn);
+        }
     }
 
     pub(super) fn seat_number(&self, lease: ConnId) -> Option<u64> {
