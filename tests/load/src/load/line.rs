@@ -56,7 +56,7 @@ struct Open {
 /// Something happened that the client is to handle.
 pub(super) enum Event {
     Timer,
-    Opened(Dial, io::Result<Socket>),
+    Opened(Dial, io::Result<Box<Socket>>),
     Heard(Dial, Option<Result<Message, tungstenite::Error>>),
 }
 
@@ -177,7 +177,7 @@ impl Line {
         };
         tokio::select! {
             () = due => Event::Timer,
-            (dial, socket) = opened => Event::Opened(dial, socket),
+            (dial, socket) = opened => Event::Opened(dial, socket.map(Box::new)),
             (dial, message) = heard => Event::Heard(dial, message),
         }
     }
@@ -187,7 +187,7 @@ impl Line {
             Event::Timer => self.tell(Client::handle_timeout).await,
             Event::Opened(dial, Ok(socket)) => {
                 self.opening = None;
-                self.open = Some(Open { dial, socket, unsent: Vec::new() });
+                self.open = Some(Open { dial, socket: *socket, unsent: Vec::new() });
                 self.tell(|it, now| it.handle_opened(now, dial)).await;
             }
             Event::Opened(dial, Err(_)) => {
