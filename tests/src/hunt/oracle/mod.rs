@@ -9,7 +9,6 @@ mod blocks;
 mod cluster;
 mod complaint;
 mod conn;
-mod crowds;
 mod device;
 mod devices;
 mod frames;
@@ -81,8 +80,6 @@ pub struct Oracle<'a> {
     alarm: u64,
     /// When the devices are looked at again, whatever happens.
     round: u64,
-    /// By node: when a watch ended there last.
-    watch_ended: Vec<u64>,
     /// Whether anyone's possible states changed in this turn.
     shifted: bool,
     /// The devices that anything happened to in this turn, by their numbers.
@@ -136,7 +133,6 @@ impl<'a> Oracle<'a> {
             next_settling: u64::MAX,
             alarm: u64::MAX,
             round: 0,
-            watch_ended: vec![0; scenario.nodes.len()],
             shifted: false,
             touched: Vec::new(),
         }

@@ -182,11 +182,9 @@ impl Oracle<'_> {
                 return self.complain_at(Kind::EventRepeats, text, self.event_place(conn, user));
             }
             self.weigh_word(conn, place, &said, false)?;
-            self.weigh_rate(conn, place)?;
             let row = &self.conns[conn];
             self.weigh_seen(row.node, row.user, user, &said)?;
             words.push(self.show(conn, place, &said));
-            self.conns[conn].watches[place].event_at = Some(self.now);
         }
         self.shifted = true;
         Ok(words)
