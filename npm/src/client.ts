@@ -14,7 +14,7 @@ import * as PAGE from "./page-events.js";
 import { Parts } from "./parts.js";
 import { randomWords } from "./random.js";
 import { Rows } from "./rows.js";
-import { claimSession, releaseSession, renewSession } from "./session.js";
+import { claimSession, keepMode, keptMode, releaseSession, renewSession } from "./session.js";
 import { NO_SESSIONS } from "./sources.js";
 import { besideSocket } from "./url.js";
 import type { Link, Mode, OwnSession, Presence, Room, Stop, View } from "./types.js";
@@ -232,6 +232,8 @@ export class Client implements Presence {
     const engine = new engineClass(this.#host(), this.#session ?? "", nodes.length, idleAfterSecs, seed, seed2);
     this.#engine = this.#rows.engine = engine;
     // All that goes into the hello comes before the dial: who is invisible is so from the first frame on.
+    const [mode = 0, revision] = keptMode();
+    if (revision) engine.setMode(mode, revision);
     if (this.#modeChosen) engine.setMode(MODES.indexOf(this.#mode));
     if (this.#note !== undefined) engine.setNote(this.#note);
     if (device) engine.device(device);
@@ -359,7 +361,10 @@ export class Client implements Presence {
         this.#link.setStale(is);
         this.#followLink();
       },
-      mode: mode => this.#modeIs(MODES[mode] ?? "auto"),
+      mode: (mode, revision) => {
+        if (revision) keepMode(mode, revision);
+        this.#modeIs(MODES[mode] ?? "auto");
+      },
       error: (code, about, text) => this.#refused(code, about, text),
       beacon: (node, ticket) => sendClosing(nodes[node] ?? "", ticket),
     };

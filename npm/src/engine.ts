@@ -15,7 +15,8 @@ export interface Engine {
   leave(room: number): void;
   /** What is known of a room. */
   room(room: number): RoomWord | undefined;
-  setMode(mode: number): void;
+  /** With the number by which an earlier page was told it, it is remembered, not chosen. */
+  setMode(mode: number, revision?: number): void;
   setNote(note: string): void;
   page(event: PageEvent): void;
   /** `elsewhere`: in another page of this browser. */
@@ -50,7 +51,8 @@ export interface Host {
   room(room: number): void;
   link(state: number, why: number, retryMs: number): void;
   stale(is: boolean): void;
-  mode(mode: number): void;
+  /** With its number, for an engine that follows; 0: the server has told none. */
+  mode(mode: number, revision: number): void;
   error(code: number, about: number, text: string): void;
   /** Say `closing` to this node by a beacon. */
   beacon(node: number, ticket: string): void;

@@ -8,6 +8,9 @@ import { randomWords } from "./random.js";
 const KEY = "greendot.session";
 const LEFT = "!";
 
+/** Where a tab keeps its user's mode, with the number that the server told it by: to another user's server that says nothing. */
+const MODE = "greendot.mode";
+
 /** The id of this page's tab, once it was asked for. */
 let tab: string | undefined;
 
@@ -60,18 +63,28 @@ function randomId(): string {
   return Array.from(randomWords(4), word => word.toString(36).padStart(7, "0")).join("");
 }
 
+/** The mode and its number, for the page that follows in this tab: who is invisible stays so though the server loses everything. */
+export function keepMode(mode: number, revision: number): void {
+  write(`${mode} ${revision}`, MODE);
+}
+
+/** What an earlier page of this tab kept. */
+export function keptMode(): number[] {
+  return (read(MODE) ?? "").split(" ").map(Number);
+}
+
 /** Storage may be missing (a worker) or forbidden (a sandboxed frame); then the id lives as long as the client. */
-function read(): string | undefined {
+function read(key = KEY): string | undefined {
   try {
-    return sessionStorage.getItem(KEY) || undefined;
+    return sessionStorage.getItem(key) || undefined;
   } catch {
     return undefined;
   }
 }
 
-function write(id: string): void {
+function write(text: string, key = KEY): void {
   try {
-    sessionStorage.setItem(KEY, id);
+    sessionStorage.setItem(key, text);
   } catch {
     // See `read`.
   }

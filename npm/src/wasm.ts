@@ -183,8 +183,8 @@ function engineOf(wasm: Exports): EngineClass {
       return { count, members };
     }
 
-    setMode(mode: number): void {
-      this.#say(MODE, mode);
+    setMode(mode: number, revision?: number): void {
+      this.#say(MODE, mode, revision);
     }
 
     setNote(note: string): void {
@@ -285,7 +285,7 @@ function engineOf(wasm: Exports): EngineClass {
         case IS_STALE:
           return host.stale(a !== 0);
         case IS_MODE:
-          return host.mode(a);
+          return host.mode(a, b);
         case IS_BEACON:
           return host.beacon(a, decoder.decode(bytes()));
         case IS_ERROR:

@@ -31,6 +31,31 @@ async function sessionOf(options = {}): Promise<string> {
   return page.FakeEngine.last.session;
 }
 
+describe("the mode", () => {
+  /** What the newest client was told, but for what happens to the page. */
+  const said = () => page.FakeEngine.last.calls.filter(call => !call.startsWith("page"));
+
+  test("that the server told is remembered by the next page of the tab, before it dials", async () => {
+    page.open();
+    await page.settled();
+    page.FakeEngine.last.mode("invisible", 7);
+    await load();
+    page.open();
+    await page.settled();
+    expect(said()).toEqual(["remember invisible 7", "connect"]);
+  });
+
+  test("that no server has told is not", async () => {
+    page.open();
+    await page.settled();
+    page.FakeEngine.last.mode("invisible", 0);
+    await load();
+    page.open();
+    await page.settled();
+    expect(said()).toEqual(["connect"]);
+  });
+});
+
 describe("the session id", () => {
   test("is random, long enough and within the limit", async () => {
     expect(await sessionOf()).toMatch(/^[0-9a-z]{28}$/);

@@ -105,8 +105,8 @@ export class FakeEngine implements Engine {
     return { count: room.count, members: room.members.map(([user, state]) => [user, STATES.indexOf(state)]) };
   }
 
-  setMode(mode: number): void {
-    this.calls.push(`setMode ${MODES[mode]}`);
+  setMode(mode: number, revision?: number): void {
+    this.calls.push(revision ? `remember ${MODES[mode]} ${revision}` : `setMode ${MODES[mode]}`);
   }
 
   setNote(note: string): void {
@@ -179,8 +179,8 @@ export class FakeEngine implements Engine {
     this.host.link(LINKS.indexOf(state), 0, 0);
   }
 
-  mode(mode: Mode): void {
-    this.host.mode(MODES.indexOf(mode));
+  mode(mode: Mode, revision = 0): void {
+    this.host.mode(MODES.indexOf(mode), revision);
   }
 
   /** Who is watched on the wire. */
