@@ -10,36 +10,37 @@ use axum::body::{Body, to_bytes};
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::hex::digits;
+use super::hex;
 use super::presence::Shared;
 use crate::clock::timeout;
 
-/// A ticket: 128 random bits, in hexadecimal.
+/// A ticket: 128 random bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Ticket([u8; LENGTH]);
+pub(super) struct Ticket([u8; BYTES]);
 
-const LENGTH: usize = 32;
+const BYTES: usize = 16;
+
+/// What is shown of it: hexadecimal digits.
+const LENGTH: usize = 2 * BYTES;
 
 impl Ticket {
     /// One that nobody has had, and nobody can guess.
     #[expect(clippy::disallowed_methods, reason = "the driver is where randomness comes from")]
     pub(super) fn draw() -> Result<Self, getrandom::Error> {
-        let mut random = [0; LENGTH / 2];
+        let mut random = [0; BYTES];
         getrandom::fill(&mut random)?;
-        let mut text = [0; LENGTH];
-        for (two, byte) in text.chunks_exact_mut(2).zip(random) {
-            two.copy_from_slice(&digits(byte));
-        }
-        Ok(Self(text))
+        Ok(Self(random))
     }
 
     /// The ticket that somebody shows, if it has the form of one.
-    fn shown(bytes: &[u8]) -> Option<Self> {
+    fn shown(text: &[u8]) -> Option<Self> {
+        let bytes = hex::read(std::str::from_utf8(text).ok()?)?;
         bytes.try_into().ok().map(Self)
     }
 
-    pub(super) fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
+    /// As it is shown.
+    pub(super) fn text(&self) -> String {
+        hex::write(&self.0)
     }
 }
 

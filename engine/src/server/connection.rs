@@ -24,10 +24,10 @@ use super::hello::{Admitted, Turned, admit};
 use super::limits::Bucket;
 use super::line::{CLOSE, PING, READ_FIRST, READY, REST};
 use super::metrics;
-use super::presence::Shared;
+use super::presence::{Place, Shared};
 use super::socket::{Incoming, NORMAL, Socket};
 use super::websocket::{Opcode, write};
-use crate::clock::{moment, sleep, timeout};
+use crate::clock::{moment, sleep, spawn, timeout};
 use crate::core::Ending;
 
 /// How long a client has to take its close before the socket is dropped.
@@ -41,28 +41,28 @@ const READ_OUT: Duration = Duration::from_millis(25);
 const TOKEN_WEIGHT: u64 = 50;
 
 /// The check of a fresh token, while it is under way.
-type Checking<'a> = Pin<Box<dyn Future<Output = Result<Identity, Refused>> + Send + 'a>>;
+type Checking = Pin<Box<dyn Future<Output = Result<Identity, Refused>> + Send>>;
 
-/// Runs a connection from its upgrade to its end.
+/// Runs a connection from its upgrade until it is admitted; from then on a task of its own runs it, which needs half the room.
 ///
 /// `unauthenticated` is given back as soon as the connection's token has been checked.
-pub(super) async fn run(
+pub(super) async fn begin(
     shared: Arc<Shared>,
     mut socket: Socket,
     headers: Headers,
     unauthenticated: impl Send,
+    place: Place,
 ) {
     let limits = &shared.limits;
     let mut bucket = Bucket::full(shared.clock.now(), limits.frames_per_second, limits.burst);
-    // On the heap while it lasts: a connection that has been admitted needs the room no more.
-    let admitted = Box::pin(admit(&shared, &mut socket, &mut bucket, headers.clone())).await;
+    let admitted = admit(&shared, &mut socket, &mut bucket, headers.clone()).await;
     drop(unauthenticated);
     match admitted {
         Ok(Admitted { seat, first }) => {
             socket.line.keep_quiet(shared.driver.answers_at(shared.clock.now()));
-            let mut connection = Connection {
-                shared: &shared,
-                socket: &mut socket,
+            let mut connection = Box::new(Connection {
+                shared,
+                socket,
                 seat,
                 bucket,
                 todo: 0,
@@ -70,20 +70,23 @@ pub(super) async fn run(
                 read_out: None,
                 checking: None,
                 headers,
-            };
-            let leaving = connection.serve(first).await;
-            if let Leaving::Closed(ending, retry_after) = leaving {
-                connection.transmit_last();
-                Box::pin(farewell(connection.socket, ending, retry_after)).await;
-            } else {
-                // The answer to a client's close tells no more than any other.
-                shared.clock.reach(connection.socket.line.quiet_until()).await;
+                _place: place,
+            });
+            match first.into_iter().find_map(|incoming| connection.take(incoming)) {
+                Some(leaving) => connection.leave(leaving).await,
+                None => spawn(connection.run()),
             }
         }
-        Err(Turned::Away(code)) => Box::pin(turn_away(&mut socket, code, Span::ZERO)).await,
-        Err(Turned::Gone) => {}
+        Err(Turned::Away(code)) => {
+            turn_away(&mut socket, code, Span::ZERO).await;
+            flush(&mut socket).await;
+        }
+        Err(Turned::Gone) => flush(&mut socket).await,
     }
-    // The answer to a client's close may still be there.
+}
+
+/// What the kernel takes at once still goes out: the answer to a client's close, most likely.
+async fn flush(socket: &mut Socket) {
     std::future::poll_fn(|cx| Poll::Ready(_ = socket.poll_flush(cx))).await;
 }
 
@@ -93,9 +96,9 @@ pub(super) async fn turn_away(socket: &mut Socket, code: CloseCode, retry_after:
     farewell(socket, Ending::Code(code), retry_after).await;
 }
 
-struct Connection<'a> {
-    shared: &'a Shared,
-    socket: &'a mut Socket,
+struct Connection {
+    shared: Arc<Shared>,
+    socket: Socket,
     seat: Seat,
     bucket: Bucket,
     /// Taken from the line and not done yet.
@@ -105,8 +108,9 @@ struct Connection<'a> {
     /// Set while the core waits to hear that everything has been read.
     read_out: Option<Pin<Box<Sleep>>>,
     /// Set while a fresh token is checked. All else goes on meanwhile; a later one takes its place.
-    checking: Option<Checking<'a>>,
+    checking: Option<Checking>,
     headers: Headers,
+    _place: Place,
 }
 
 enum Turn {
@@ -124,13 +128,29 @@ enum Leaving {
     Closed(Ending, Span),
 }
 
-impl Connection<'_> {
-    async fn serve(&mut self, first: Vec<Incoming>) -> Leaving {
-        for incoming in first {
-            if let Some(leaving) = self.take(incoming) {
-                return leaving;
-            }
+impl Connection {
+    async fn run(mut self: Box<Self>) {
+        let leaving = self.serve().await;
+        // On the heap while it lasts: an open connection needs the room not at all.
+        Box::pin(self.leave(leaving)).await;
+    }
+
+    /// Closes it, if that is still to be done, and gives up its seat.
+    async fn leave(mut self: Box<Self>, leaving: Leaving) {
+        if let Leaving::Closed(ending, retry_after) = leaving {
+            self.transmit_last();
+            farewell(&mut self.socket, ending, retry_after).await;
+        } else {
+            // The answer to a client's close tells no more than any other.
+            self.shared.clock.reach(self.socket.line.quiet_until()).await;
         }
+        let Self { mut socket, seat, _place: place, .. } = *self;
+        drop(seat);
+        flush(&mut socket).await;
+        drop((socket, place));
+    }
+
+    async fn serve(&mut self) -> Leaving {
         loop {
             let leaving = match std::future::poll_fn(|cx| self.poll_turn(cx)).await {
                 Turn::Came(incoming) => self.take(incoming),
@@ -240,7 +260,9 @@ impl Connection<'_> {
         if !self.bucket.take_weight(self.shared.clock.now(), TOKEN_WEIGHT) {
             return self.hang_up(CloseCode::TooFast);
         }
-        self.checking = Some(Box::pin(check(self.shared, Token::new(token), self.headers.clone())));
+        let (shared, token) = (Arc::clone(&self.shared), Token::new(token));
+        let headers = self.headers.clone();
+        self.checking = Some(Box::pin(async move { check(&shared, token, headers).await }));
         None
     }
 

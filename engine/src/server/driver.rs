@@ -47,7 +47,7 @@ struct Core {
     /// By the slots of their connections.
     lines: Vec<Option<(ConnId, Arc<Line>)>>,
     /// Connections for which something waits, until it is seen to that they are told.
-    ready: VecDeque<(ConnId, Arc<Line>)>,
+    ready: VecDeque<ConnId>,
     /// What is to be said to connections once the lock is gone.
     deliveries: Deliveries,
     /// The connection in whose name something is done, and whether something waits for it now: its
@@ -102,7 +102,6 @@ type Deliveries = Vec<(Arc<Line>, Output)>;
 pub(super) struct Seat {
     driver: Arc<Driver>,
     pub(super) conn: ConnId,
-    ticket: Option<Ticket>,
     /// Whether something waits for this connection.
     ready: bool,
 }
@@ -212,14 +211,19 @@ impl Driver {
             Ok(conn)
         });
         let driver = Arc::clone(self);
-        seated.map(|conn| Seat { driver, conn, ticket, ready })
+        seated.map(|conn| Seat { driver, conn, ready })
     }
 
-    /// Takes up to so many connections that are to be told what waits for them.
-    pub(super) fn take_ready(&self, most: usize, into: &mut Vec<(ConnId, Arc<Line>)>) {
+    /// Takes up to so many connections that are to be told what waits for them. Returns whether there were any, though some
+    /// may have ended meanwhile.
+    pub(super) fn take_ready(&self, most: usize, into: &mut Vec<(ConnId, Arc<Line>)>) -> bool {
         let mut core = self.lock();
+        let core = &mut *core;
         let most = most.min(core.ready.len());
-        into.extend(core.ready.drain(..most));
+        let lines = &core.lines;
+        let ready = core.ready.drain(..most);
+        into.extend(ready.filter_map(|conn| Some((conn, Arc::clone(line(lines, conn)?)))));
+        most > 0
     }
 
     /// Where a user's sessions are; none if nobody can say, or has not said within `limit`.
@@ -418,11 +422,12 @@ impl Core {
             match output {
                 Output::Ready(conn) if self.acting == Some(conn) => self.acting_ready = true,
                 Output::Ready(conn) => {
-                    let line = self.line(conn).cloned();
-                    if let (Some(at), Some(line)) = (self.answers_at, &line) {
+                    if let Some(at) = self.answers_at
+                        && let Some(line) = self.line(conn)
+                    {
                         line.keep_quiet(at);
                     }
-                    self.ready.extend(line.map(|line| (conn, line)));
+                    self.ready.push_back(conn);
                 }
                 Output::Ping(conn) | Output::ReadFirst(conn) | Output::Close { conn, .. } => {
                     let line = self.line(conn).cloned();
@@ -468,8 +473,7 @@ impl Core {
     }
 
     fn line(&self, conn: ConnId) -> Option<&Arc<Line>> {
-        let (whose, line) = self.lines.get(conn.slot() as usize)?.as_ref()?;
-        (*whose == conn).then_some(line)
+        line(&self.lines, conn)
     }
 
     /// The connection has this line, or none any more. A later connection's is left as it is.
@@ -484,6 +488,11 @@ impl Core {
             None => {}
         }
     }
+}
+
+fn line(lines: &[Option<(ConnId, Arc<Line>)>], conn: ConnId) -> Option<&Arc<Line>> {
+    let (whose, line) = lines.get(conn.slot() as usize)?.as_ref()?;
+    (*whose == conn).then_some(line)
 }
 
 impl Seat {
@@ -507,10 +516,10 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.driver.operate(|now, core| {
-            core.put_line(self.conn, None);
-            if let Some(ticket) = &self.ticket {
-                core.tickets.remove(ticket);
+            if let Some(ticket) = core.line(self.conn).and_then(|it| it.ticket().copied()) {
+                core.tickets.remove(&ticket);
             }
+            core.put_line(self.conn, None);
             core.node.handle_drop(now, self.conn);
         });
     }

@@ -45,14 +45,12 @@ impl Encoding {
         }
     }
 
-    /// The bytes of a frame.
-    pub(super) fn encode(self, frame: &ServerFrame<'_>) -> Vec<u8> {
-        let mut out = Vec::new();
+    /// Appends the bytes of a frame.
+    pub(super) fn encode(self, frame: &ServerFrame<'_>, out: &mut Vec<u8>) {
         match self {
-            Self::Binary => binary::encode_server(frame, &mut out),
-            Self::Json => json::encode_server(frame, &mut out),
+            Self::Binary => binary::encode_server(frame, out),
+            Self::Json => json::encode_server(frame, out),
         }
-        out
     }
 
     /// The type of the messages that carry its frames.

@@ -6,13 +6,18 @@
 //! left to its task.
 
 use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
 
 use super::driver::Driver;
 use super::line::{Line, Outlet, READY, REST};
+use crate::clock::moment;
 use crate::core::ConnId;
 
 /// Connections that are told in one go. The core is locked while their frames are made, some 10 µs.
 const AT_A_TIME: usize = 64;
+
+/// After so long others get their turn on this thread.
+const TURN: Duration = Duration::from_millis(1);
 
 /// What is made here before it goes out, kept from one time to the next.
 #[derive(Debug, Default)]
@@ -27,8 +32,17 @@ pub(super) struct Fanout {
 impl Fanout {
     /// Tells some of those that wait to be told. Returns whether there may be more.
     pub(super) fn run(&mut self, driver: &Driver) -> bool {
-        driver.take_ready(AT_A_TIME, &mut self.waiting);
-        if self.waiting.is_empty() {
+        let begun = moment();
+        while self.tell(driver) {
+            if begun.elapsed() >= TURN {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn tell(&mut self, driver: &Driver) -> bool {
+        if !driver.take_ready(AT_A_TIME, &mut self.waiting) {
             return false;
         }
         let mut open: Vec<(ConnId, &Line, MutexGuard<'_, Outlet>, _)> = Vec::new();
@@ -64,8 +78,7 @@ impl Fanout {
             }
         }
         bytes.clear();
-        let more = self.waiting.len() == AT_A_TIME;
         self.waiting.clear();
-        more
+        true
     }
 }

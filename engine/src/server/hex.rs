@@ -1,7 +1,7 @@
 //! Bytes as text: hexadecimal, in lower case.
 
 /// The digits of a byte.
-pub(super) fn digits(byte: u8) -> [u8; 2] {
+fn digits(byte: u8) -> [u8; 2] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
 }

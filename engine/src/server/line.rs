@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 
 use super::beacon::Ticket;
 use super::encoding::Encoding;
-use super::websocket;
+use super::websocket::compose;
 use crate::core::Ending;
 
 /// Frames wait in the core: transmit them.
@@ -106,18 +106,21 @@ impl Line {
         let _ = self.ticket.set(ticket);
     }
 
+    pub(super) fn ticket(&self) -> Option<&Ticket> {
+        self.ticket.get()
+    }
+
     /// Appends a frame for this client as a WebSocket message.
     pub(super) fn put(&self, frame: &ServerFrame<'_>, out: &mut Vec<u8>) {
-        let bytes = match frame {
+        compose(out, self.encoding.opcode(), |out| match frame {
             // The core knows no tickets: they are this server's, as its sockets are.
             ServerFrame::Welcome(welcome) => {
-                let ticket = self.ticket.get().map_or("", Ticket::as_str);
-                let welcome = Welcome { ticket, ..welcome.clone() };
-                self.encoding.encode(&ServerFrame::Welcome(welcome))
+                let ticket = self.ticket().map_or(String::new(), Ticket::text);
+                let welcome = Welcome { ticket: &ticket, ..welcome.clone() };
+                self.encoding.encode(&ServerFrame::Welcome(welcome), out);
             }
-            frame => self.encoding.encode(frame),
-        };
-        websocket::write(out, self.encoding.opcode(), &bytes);
+            frame => self.encoding.encode(frame, out),
+        });
     }
 
     /// The way out, when it is free. To be had *before* the core is locked: so what one encodes is

@@ -56,9 +56,8 @@ pub(super) async fn upgrade(State(shared): State<Arc<Shared>>, request: Request)
     let Ok(unauthenticated) = Arc::clone(&shared.unauthenticated).try_acquire_owned() else {
         return turn_away(&shared, handshake, protocol, encoding, full);
     };
-    handshake.grant(protocol, move |upgraded| async move {
-        connection::run(shared, Socket::new(upgraded, encoding), headers, unauthenticated).await;
-        drop(place);
+    handshake.grant(protocol, move |upgraded| {
+        connection::begin(shared, Socket::new(upgraded, encoding), headers, unauthenticated, place)
     })
 }
 

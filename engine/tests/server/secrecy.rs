@@ -153,7 +153,9 @@ fn clock() -> Instant {
     Instant::now()
 }
 
-/// Waits for a part of a tick: answers and events go by the clock, and an onlooker may choose when to ask.
+/// Waits for a part of a tick: answers and events go by the clock, and an onlooker may choose when to ask. What it measures begins
+/// before that, with what it was told last: it shares its thread with the server here, and would find when it gets its own turn, and not
+/// when it is answered.
 #[expect(clippy::disallowed_methods, reason = "an onlooker has a clock")]
 async fn at_some_time(dice: &mut Dice) {
     tokio::time::sleep(Duration::from_millis(dice.roll(5) as u64)).await;
@@ -161,8 +163,8 @@ async fn at_some_time(dice: &mut Dice) {
 
 /// Asks, and takes the time until the first message that comes of it.
 async fn timed(eve: &mut Client, ask: &ClientFrame<'_>, kind: &mut Kind, dice: &mut Dice) {
-    at_some_time(dice).await;
     let asked = clock();
+    at_some_time(dice).await;
     eve.send(ask).await;
     let answer = message(eve).await;
     kind.times.push(clock() - asked);
@@ -223,8 +225,8 @@ async fn arrive(server: &Server, user: &str) -> Client {
 
 /// Asks for the right to nothing, and takes the time until the beat right behind it is answered.
 async fn timed_behind(eve: &mut Client, ask: &ClientFrame<'_>, kind: &mut Kind, dice: &mut Dice) {
-    at_some_time(dice).await;
     let asked = clock();
+    at_some_time(dice).await;
     eve.send(ask).await;
     settle(eve, &mut kind.frames).await;
     kind.times.push(clock() - asked);
@@ -283,8 +285,8 @@ async fn one_who_hides_while_looked_at_is_like_one_who_says_bye() {
             eve.send(&watch(&user)).await;
             kind.frames.push(message(&mut eve).await);
             let going = [ClientFrame::Bye, ClientFrame::Mode(Mode::Invisible)];
-            at_some_time(&mut dice).await;
             let went = clock();
+            at_some_time(&mut dice).await;
             sue.send(&going[at]).await;
             let told = message(&mut eve).await;
             kind.times.push(clock() - went);
@@ -433,8 +435,8 @@ impl Poller {
              content-length: {}\r\n\r\n{body}",
             body.len()
         );
-        at_some_time(dice).await;
         let asked = clock();
+        at_some_time(dice).await;
         self.0.write_all(head.as_bytes()).await.expect("sends");
         let mut answer = Vec::new();
         let mut part = [0; 4096];

@@ -3,8 +3,8 @@
 //! A change is held for a while, and then begins a round: over the rest of the interval the watchers are gone
 //! through once, a part at a time, and each is told the newest state, if that is not what it was
 //! shown last. What has changed back by then costs nothing. A change during a round is followed by
-//! another round in the same order, an interval after this one began. So no watcher hears more often than once an interval, and
-//! none later than an interval after the change.
+//! another round in the same order, an interval after this one began. So no watcher hears more often than once an interval, however
+//! few they are, and none later than an interval after a change with none shortly before it.
 
 use greendot_protocol::{Span, Time};
 

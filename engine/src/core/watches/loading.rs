@@ -44,6 +44,11 @@ impl Watches {
         forgotten
     }
 
+    /// The store tells of these from now on: of those whom nobody here watches it need not.
+    pub(crate) fn forget_unwatched(&mut self, users: Vec<Arc<str>>) {
+        self.forgotten.extend(users.into_iter().filter(|it| !self.names.contains_key(it)));
+    }
+
     /// Users of whom no connection has looked any more since the last call.
     pub(crate) fn take_forgotten_onlookers(&mut self) -> Vec<Arc<str>> {
         let mut forgotten = std::mem::take(&mut self.onlookers.forgotten);

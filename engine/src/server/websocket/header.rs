@@ -104,17 +104,29 @@ impl Header {
 
 /// Appends a whole message as one frame, as a server sends it: not masked.
 pub(in crate::server) fn write(out: &mut Vec<u8>, opcode: Opcode, payload: &[u8]) {
-    out.push(LAST | opcode.bits());
-    match payload.len() {
-        short @ 0..126 => out.push(short as u8),
+    compose(out, opcode, |out| out.extend_from_slice(payload));
+}
+
+/// The same of a message that is made in its place.
+pub(in crate::server) fn compose(
+    out: &mut Vec<u8>,
+    opcode: Opcode,
+    make: impl FnOnce(&mut Vec<u8>),
+) {
+    let begin = out.len();
+    // Room for the shortest header: most messages are short.
+    out.extend_from_slice(&[LAST | opcode.bits(), 0]);
+    make(out);
+    let length = out.len() - begin - 2;
+    out[begin + 1] = match length {
+        short @ 0..126 => short as u8,
         middle @ 126..0x1_0000 => {
-            out.push(126);
-            out.extend_from_slice(&(middle as u16).to_be_bytes());
+            out.splice(begin + 2..begin + 2, (middle as u16).to_be_bytes());
+            126
         }
         long => {
-            out.push(127);
-            out.extend_from_slice(&(long as u64).to_be_bytes());
+            out.splice(begin + 2..begin + 2, (long as u64).to_be_bytes());
+            127
         }
-    }
-    out.extend_from_slice(payload);
+    };
 }

@@ -7,5 +7,5 @@
 mod header;
 mod reader;
 
-pub(super) use header::{Opcode, write};
+pub(super) use header::{Opcode, compose, write};
 pub(super) use reader::{Fault, Message, Reader};

@@ -167,6 +167,7 @@ impl Sweeper {
                     lingers_for: Some(Span::from_millis(lasts.as_millis() as u64)),
                     mode: None,
                     rooms: Vec::new(),
+                    no_others: false,
                     device: "".into(),
                 };
                 self.ask(Request::Connect(register));

@@ -30,8 +30,10 @@ impl Oracle<'_> {
         let reads = row.stalled_at == 0 || steady(row.stalled_at);
         // Who takes the place of one that has left is told twice rather than never.
         let stayed = self.watch_ended[row.node] < before;
+        // What was told then was to be told a tick before, when they may not have been a crowd yet.
+        let crowded = before.saturating_sub(self.cluster.periods.tick);
         let of_user = |other: &&super::conn::Conn| {
-            let watches = |it: &super::conn::Watch| it.user == watch.user && it.begun < before;
+            let watches = |it: &super::conn::Watch| it.user == watch.user && it.begun < crowded;
             other.node == row.node
                 && other.open
                 && other.user != Some(watch.user)

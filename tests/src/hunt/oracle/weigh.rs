@@ -166,8 +166,9 @@ impl Oracle<'_> {
             self.turned.resize_with(id + 1, Turns::default);
         }
         if !self.disordered {
-            let since = self.cluster.shares.then_some(self.now);
-            let allowed = self.users[id].shown(false, self.now, since, None);
+            // Changes are told in their order (rule 6); that one of this moment is told before the next thing is done, no
+            // rule says.
+            let allowed = self.users[id].shown(false, self.now, Some(self.now), None);
             if !allowed.has(state) {
                 let early = state == State::Offline;
                 let kind = if early { Kind::OfflineTooEarly } else { Kind::WrongState };

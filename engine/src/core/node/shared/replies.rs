@@ -105,6 +105,8 @@ impl Node {
             Then::Seated { conn, number, users } => {
                 self.loaded(now, &users);
                 self.open_seat(now, conn, number);
+                self.watches.forget_unwatched(users);
+                self.unload(now);
             }
             Then::Watched(users) => {
                 for user in &users {
