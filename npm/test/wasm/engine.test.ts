@@ -18,7 +18,7 @@ describe("a client", () => {
     page.client.subscribe(1, "ana");
     page.client.subscribe(1, "böß 🦊");
     page.client.connect();
-    expect(page.take()).toEqual(["mode 4", "link 0 0 -1", "needToken 1"]);
+    expect(page.take()).toEqual(["mode 4 0", "link 0 0 -1", "needToken 1"]);
     page.client.token(1, "t1");
     expect(page.socket).toMatchObject({ url: "ws://node0", protocol: "greendot.v1.bin", binaryType: "arraybuffer" });
     expect(page.socket.sent).toEqual([]);
@@ -27,6 +27,8 @@ describe("a client", () => {
       "hello s1 t1 invisible Ana's phone ☎",
       "note at home",
       "watch 1 1=ana 2=böß 🦊",
+      // It may be where the page before it was.
+      "leave 0",
     ]);
   });
 
