@@ -99,6 +99,11 @@ impl Sight {
         }
     }
 
+    /// Whether nothing stands between the two.
+    pub(crate) fn is_clear(self) -> bool {
+        self.screen.is_none() && self.fineness == Fineness::Live
+    }
+
     /// The viewer lost sight of the user while it looked, and sees this since.
     pub(crate) fn shut(self, screen: Screen) -> Self {
         if self.own {

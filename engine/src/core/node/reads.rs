@@ -395,13 +395,13 @@ impl Node {
         if self.shared.is_some() {
             let hides = self.hides(viewer);
             let outlook = self.watches.outlook(viewer);
+            let sight = outlook.map(|it| self.sight(now, purpose, viewer, user, &it, hides));
             let held = self.held_here(viewer, user);
-            let known = self.watches.record(user, viewer == user).or(held.as_ref());
-            let glimpse = match (known, outlook) {
-                (Some(record), Some(outlook)) => {
-                    let sight = self.sight(now, purpose, viewer, user, &outlook, hides);
-                    Glimpse::of(record, sight, light)
-                }
+            // Whoever does not see the user must not be told that this node knows it.
+            let held = held.as_ref().filter(|_| sight.is_some_and(Sight::is_clear));
+            let known = self.watches.record(user, viewer == user).or(held);
+            let glimpse = match (known, sight) {
+                (Some(record), Some(sight)) => Glimpse::of(record, sight, light),
                 _ => Glimpse::unknown(),
             };
             return with(glimpse);
