@@ -1,6 +1,6 @@
 //! Takes connections, and gives them up that ask for nothing.
 //!
-//! [`axum::serve`] waits for a request as long as the client likes, with as many clients as there are descriptors.
+//! [`axum::serve()`] waits for a request as long as the client likes, with as many clients as there are descriptors.
 
 use std::convert::Infallible;
 use std::sync::Arc;

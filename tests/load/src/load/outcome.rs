@@ -43,7 +43,7 @@ pub struct Outcome {
     pub flaps: Tally,
     /// Connections that broke although their clients did not mean them to.
     pub broken: Tally,
-    /// What clients did, in the order of [`Action`].
+    /// What clients did, in the order of `Action`.
     pub actions: [usize; ACTIONS],
 }
 
