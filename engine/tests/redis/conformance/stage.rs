@@ -178,7 +178,9 @@ impl Node {
             Asks::Memory(memory) => {
                 memory.lock().expect("no panic").ask(self.id, self.number, &request);
             }
-            Asks::Redis(handle) => handle.ask(self.number, request),
+            Asks::Redis(handle) => {
+                assert!(handle.ask(self.number, request), "there is room for it")
+            }
         }
         self.number
     }

@@ -54,10 +54,9 @@ impl Node {
     pub(super) fn say_unheard(&mut self, now: Time, next: Option<&Word>) {
         let Some(shared) = self.shared.as_mut().filter(|it| it.is_unheard(now)) else { return };
         let mut words = Vec::new();
-        for it in shared.pending.iter_mut().take_while(|it| it.is_unheard(now)) {
-            if let Some(word) = it.word.take() {
-                keep(&mut words, word);
-            }
+        // What was told since goes again, too: each behind what it follows.
+        for word in shared.pending.iter_mut().filter_map(|it| it.word.take()) {
+            keep(&mut words, word);
         }
         words.retain(|it| !next.is_some_and(|next| next.overrules(it)));
         for word in words {
