@@ -220,7 +220,7 @@ impl Shared {
     /// Whether something that a user chose may not have reached the store.
     fn is_unheard(&self, now: Time) -> bool {
         let mut old = self.pending.iter().take_while(|it| it.is_unheard(now));
-        old.any(|it| it.word.is_some())
+        old.any(|it| it.word.as_ref().is_some_and(Word::stands_alone))
     }
 
     /// Whether leases may end sessions now.

@@ -55,7 +55,8 @@ impl Node {
         let Some(shared) = self.shared.as_mut().filter(|it| it.is_unheard(now)) else { return };
         let mut words = Vec::new();
         // What was told since goes again, too: each behind what it follows.
-        for word in shared.pending.iter_mut().filter_map(|it| it.word.take()) {
+        let told = shared.pending.iter_mut().map(|it| &mut it.word);
+        for word in told.filter_map(|it| it.take_if(|it| it.stands_alone())) {
             keep(&mut words, word);
         }
         words.retain(|it| !next.is_some_and(|next| next.overrules(it)));

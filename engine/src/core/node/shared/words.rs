@@ -88,8 +88,16 @@ impl Word {
 
     /// Whether the store must not hear of a later word of the user before this one.
     pub(super) fn goes_before(&self, later: &Self) -> bool {
-        let waits = matches!(self, Self::Ended(it, _) if !it.bye) || matches!(self, Self::Room(..));
-        !waits && self.user() == later.user() && !later.overrules(self)
+        self.stands_alone() && self.user() == later.user() && !later.overrules(self)
+    }
+
+    /// Whether it can be said whatever the store knows of the user's sessions.
+    pub(super) fn stands_alone(&self) -> bool {
+        match self {
+            Self::Ended(it, _) => it.bye,
+            Self::Room(..) => false,
+            _ => true,
+        }
     }
 
     /// Whose it is.
