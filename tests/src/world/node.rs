@@ -524,8 +524,10 @@ impl World<'_> {
             backlog.retain(
                 |it| !matches!(it, Waiting::Up(conn, Up::Frame(_), _) if left.contains(conn)),
             );
-            for waiting in backlog {
-                match waiting {
+            // What one of them brings about may have the rest of a connection's read at once.
+            self.nodes[node].backlog = backlog;
+            while !self.nodes[node].backlog.is_empty() {
+                match self.nodes[node].backlog.remove(0) {
                     Waiting::Up(conn, up, arrived) => self.take_up(conn, up, arrived),
                     Waiting::Store(message) => self.take_from_store(node, &message),
                     Waiting::Read(ask, since) => self.take_read(node, ask, since),
