@@ -98,7 +98,7 @@ impl Node {
 
     /// Whether what waits on the connection is still to be read, before the session may end: then the driver is
     /// asked to. A session that said `closing` may still have its connection, too.
-    fn reads_first(&mut self, now: Time, conn: ConnId, standing: &Standing) -> bool {
+    pub(super) fn reads_first(&mut self, now: Time, conn: ConnId, standing: &Standing) -> bool {
         if !standing.connected || on(Fault::SweepBeforeRead) {
             return false;
         }

@@ -182,13 +182,11 @@ impl Node {
             Notice::Revoked { seat } => self.end_seat(now, *seat, CloseCode::Revoked),
             Notice::Ended { seat } => {
                 let Some(lease) = self.seat(*seat) else { return };
-                if self.leases.get(lease).is_none() {
-                    return;
-                }
+                let Some(standing) = self.leases.get(lease) else { return };
                 if self.lives_on(now, lease) {
                     // It has been heard here since: the store did not know. It goes on.
                     self.register(now, lease);
-                } else {
+                } else if !self.reads_first(now, lease, &standing) {
                     // Told back: it may have been registered again while this was on its way.
                     self.end(now, lease, Ending::Code(CloseCode::Ended));
                 }
