@@ -189,7 +189,6 @@ impl Node {
     /// Ends the session of a connect, and its connection if that is still open.
     pub(super) fn end(&mut self, now: Time, conn: ConnId, ending: Ending) {
         let Some((session, heard)) = self.end_lease(now, conn, ending, false) else { return };
-        let heard = if on(Fault::SeenWhenSwept) { now } else { heard };
         if let Some((user, change)) = self.directory.end(session, heard) {
             self.publish(now, user, change);
         }
@@ -214,7 +213,7 @@ impl Node {
         }
         self.close(now, conn, ending);
         self.leases.remove(conn);
-        Some((session, heard))
+        Some((session, if on(Fault::SeenWhenSwept) { now } else { heard }))
     }
 
     /// Closes a connection, unless that has been done; nothing it says has any effect from now on.

@@ -39,8 +39,7 @@ impl Node {
         conn: ConnId,
         frame: &ClientFrame<'_>,
     ) {
-        let heard = self.leases.get(conn).map_or(now, |it| it.heard);
-        self.take_frame(now, arrived.max(heard).min(now), conn, frame);
+        self.take_frame(now, self.dated(now, arrived, conn), conn, frame);
     }
 
     fn take_frame(&mut self, now: Time, arrived: Time, conn: ConnId, frame: &ClientFrame<'_>) {
@@ -116,8 +115,13 @@ impl Node {
 
     /// The same, of a pong that is read late by a driver that knows when it arrived.
     pub fn handle_late_pong(&mut self, now: Time, arrived: Time, conn: ConnId) {
+        self.take_pong(now, self.dated(now, arrived, conn), conn);
+    }
+
+    /// When something that is read late counts as heard: not before what was heard since.
+    fn dated(&self, now: Time, arrived: Time, conn: ConnId) -> Time {
         let heard = self.leases.get(conn).map_or(now, |it| it.heard);
-        self.take_pong(now, arrived.max(heard).min(now), conn);
+        arrived.max(heard).min(now)
     }
 
     /// One that is more than a renewal.

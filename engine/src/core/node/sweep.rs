@@ -157,10 +157,7 @@ impl Node {
         let mut ended = Vec::with_capacity(due.len());
         for (it, standing) in due {
             self.count_due(now, standing.ends_at(), standing.lingers_until.is_some());
-            let lease = self.end_lease(now, it, Ending::Code(CloseCode::Ended), true);
-            ended.extend(lease.map(|(session, heard)| {
-                (session, if on(Fault::SeenWhenSwept) { now } else { heard })
-            }));
+            ended.extend(self.end_lease(now, it, Ending::Code(CloseCode::Ended), true));
         }
         let change = self.directory.end_all(user, &ended);
         self.publish(now, user, change);

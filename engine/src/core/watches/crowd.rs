@@ -124,11 +124,13 @@ impl Watches {
         if over {
             subject.round = None;
         } else {
-            let part = now + Span::from_millis((every / STEPS).max(1));
             // When all are told the interval is not over yet, and the next round must not begin before that.
-            let next = if from == 0 { round.began + self.crowds.every } else { part };
-            round.next = next;
-            self.rounds.insert((next, id));
+            round.next = if from == 0 {
+                round.began + self.crowds.every
+            } else {
+                now + Span::from_millis((every / STEPS).max(1))
+            };
+            self.rounds.insert((round.next, id));
         }
         for watch in part {
             let Some(row) = self.watches.get(watch) else { continue };

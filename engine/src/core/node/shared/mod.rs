@@ -191,6 +191,13 @@ impl Shared {
         self.epoch.unwrap_or_default()
     }
 
+    /// The number of the next request.
+    fn take_number(&mut self) -> u64 {
+        let number = self.next_request;
+        self.next_request += 1;
+        number
+    }
+
     /// Requests that wait for their answers.
     pub(in crate::core::node) fn waiting(&self) -> usize {
         self.pending.len()
@@ -271,6 +278,9 @@ impl Node {
     /// Asks the store. While it is out of reach, questions are not asked: they are when it is back. What it is told goes out
     /// all the same, for it may be that only its answers are lost, and what must not be lost is kept, too.
     pub(in crate::core::node) fn submit(&mut self, now: Time, request: Request, then: Then) {
+        if self.shared.is_none() {
+            return;
+        }
         let is_beat = matches!(request, Request::Beat { .. });
         let word = Word::of(now, &request);
         if !is_beat {
@@ -288,14 +298,12 @@ impl Node {
             said.extend(Some(request).filter(Request::tells));
             for request in said {
                 let Some(shared) = self.shared.as_mut() else { return };
-                let number = shared.next_request;
-                shared.next_request += 1;
+                let number = shared.take_number();
                 self.say(Output::Store { number, request: Box::new(request) });
             }
             return;
         }
-        let number = shared.next_request;
-        shared.next_request += 1;
+        let number = shared.take_number();
         self.totals.store_requests += 1;
         shared.pending.push_back(Pending { number, asked: now, since: now, then, word });
         if shared.pending.len() > PENDING && !is_beat {
