@@ -10,7 +10,7 @@ use std::rc::Rc;
 use greendot_engine::core::{Fineness, Settings};
 use greendot_engine::protocol::{Beat, ClientFrame, Mode, Span, WatchItem};
 
-use crate::cluster::{Cluster, Told};
+use crate::cluster::{Cluster, Line, Told};
 use crate::rig::settings;
 
 /// One way of the store's words, in ms.
@@ -37,8 +37,35 @@ fn ticking() -> Settings {
     Settings { tick: Span::from_millis(20), ..settings() }
 }
 
+/// Over a shared store, whose words take their time, and with a node more; or one node that works alone.
+fn cluster(settings: Settings, with_store: bool) -> Cluster {
+    if with_store { shared(settings, 2) } else { Cluster::new(settings, 1, false) }
+}
+
+/// The application shows sue to nobody, and takes its time to say so.
+fn shows_sue_to_nobody(world: &mut Cluster) {
+    world.audience =
+        Box::new(|_, user| Some(if user == "sue" { Fineness::Nothing } else { Fineness::Live }));
+    world.thinks = 300;
+}
+
+/// Eve joins a room, beats, and polls what is in it.
+fn look_into_the_nook(mut world: Cluster, eve: Line) -> Vec<Told> {
+    world.listen(eve, "eve");
+    world.say(eve, &join(4, "nook"));
+    world.pass(1_000);
+    world.say(eve, &beat());
+    world.poll_rooms(0, "rooms", "eve", &["nook"]);
+    world.pass(1_000);
+    world.transcript
+}
+
 fn join(number: u32, room: &str) -> ClientFrame<'_> {
     ClientFrame::Join { number, room }
+}
+
+fn idle(yes: bool) -> ClientFrame<'static> {
+    if yes { ClientFrame::Idle } else { ClientFrame::Active }
 }
 
 fn beat() -> ClientFrame<'static> {
@@ -67,16 +94,10 @@ fn when_one_is_told_does_not_depend_on_what_others_did_just_before() {
                 for turn in 0..8 {
                     world.pass(503);
                     if there {
-                        world.say(
-                            sue,
-                            &if turn % 2 == 0 { ClientFrame::Idle } else { ClientFrame::Active },
-                        );
+                        world.say(sue, &idle(turn % 2 == 0));
                     }
                     world.pass(ahead);
-                    world.say(
-                        bo,
-                        &if turn % 2 == 0 { ClientFrame::Idle } else { ClientFrame::Active },
-                    );
+                    world.say(bo, &idle(turn % 2 == 0));
                 }
                 world.pass(1_000);
                 world.transcript
@@ -158,13 +179,7 @@ fn a_member_who_hides_from_one_is_not_waited_for_when_a_room_is_told() {
                 world.say(bo, &join(1, "nook"));
             }
             world.pass(1_000);
-            world.listen(eve, "eve");
-            world.say(eve, &join(4, "nook"));
-            world.pass(1_000);
-            world.say(eve, &beat());
-            world.poll_rooms(0, "rooms", "eve", &["nook"]);
-            world.pass(1_000);
-            world.transcript
+            look_into_the_nook(world, eve)
         });
     }
 }
@@ -175,12 +190,9 @@ fn the_application_is_not_waited_for_when_a_room_is_told() {
     for (with_store, bo_is_there) in [(false, false), (false, true), (true, false), (true, true)] {
         two_worlds(|there| {
             let asks = Settings { audience: Some(Default::default()), ..ticking() };
-            let mut world = if with_store { shared(asks, 2) } else { Cluster::new(asks, 1, false) };
+            let mut world = cluster(asks, with_store);
             let far = world.nodes.len() - 1;
-            world.audience = Box::new(|_, user| {
-                Some(if user == "sue" { Fineness::Nothing } else { Fineness::Live })
-            });
-            world.thinks = 300;
+            shows_sue_to_nobody(&mut world);
             if there {
                 let sue = world.connect(far, "sue", "1", false);
                 world.say(sue, &join(1, "nook"));
@@ -192,13 +204,7 @@ fn the_application_is_not_waited_for_when_a_room_is_told() {
                 world.say(bo, &join(1, "nook"));
             }
             world.pass(1_000);
-            world.listen(eve, "eve");
-            world.say(eve, &join(4, "nook"));
-            world.pass(1_000);
-            world.say(eve, &beat());
-            world.poll_rooms(0, "rooms", "eve", &["nook"]);
-            world.pass(1_000);
-            world.transcript
+            look_into_the_nook(world, eve)
         });
     }
 }
@@ -209,10 +215,7 @@ fn what_was_asked_for_a_room_is_asked_again_for_a_name() {
     two_worlds(|there| {
         let asks = Settings { audience: Some(Default::default()), ..ticking() };
         let mut world = Cluster::new(asks, 1, false);
-        world.audience = Box::new(|_, user| {
-            Some(if user == "sue" { Fineness::Nothing } else { Fineness::Live })
-        });
-        world.thinks = 300;
+        shows_sue_to_nobody(&mut world);
         if there {
             let sue = world.connect(0, "sue", "1", false);
             world.say(sue, &join(1, "nook"));
@@ -318,8 +321,7 @@ fn hiding_oneself_and_coming_back_tells_nothing_of_others() {
             two_worlds(|there| {
                 let rule = (hides == "by the application").then(Default::default);
                 let asks = Settings { reciprocal: true, audience: rule, ..ticking() };
-                let mut world =
-                    if with_store { shared(asks, 2) } else { Cluster::new(asks, 1, false) };
+                let mut world = cluster(asks, with_store);
                 let far = world.nodes.len() - 1;
                 world.audience = Box::new(|viewer, user| {
                     Some(if (viewer, user) == ("eve", "sue") {
@@ -353,10 +355,7 @@ fn hiding_oneself_and_coming_back_tells_nothing_of_others() {
                     );
                     world.pass(301);
                     if let Some(sue) = sue {
-                        world.say(
-                            sue,
-                            &if hidden { ClientFrame::Idle } else { ClientFrame::Active },
-                        );
+                        world.say(sue, &idle(hidden));
                     }
                     world.ask(0, "poll", "eve", &["sue", "bo"]);
                 }
@@ -374,11 +373,7 @@ fn one_who_shows_itself_again_has_come_back() {
         for (with_store, reconnects) in [(false, false), (false, true), (true, false), (true, true)]
         {
             two_worlds(|there| {
-                let mut world = if with_store {
-                    shared(ticking(), 2)
-                } else {
-                    Cluster::new(ticking(), 1, false)
-                };
+                let mut world = cluster(ticking(), with_store);
                 let far = world.nodes.len() - 1;
                 let mut sue = world.connect(far, "sue", "1", false);
                 let mut eve = world.connect(0, "eve", "1", true);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use greendot_engine::protocol::{ClientFrame, State};
 use greendot_engine::server::RedisStore;
 
-use crate::common::{Heard, until};
+use crate::common::{Heard, Server, until};
 use crate::people::{Person, apart, now, share};
 use crate::rig::{Process, cluster, info, redis, tell};
 
@@ -138,73 +138,67 @@ async fn a_full_redis_makes_nobody_leave() {
     ana.until_sees(State::Away).await;
 }
 
+/// People at one server, enough for each of the masters to have some, and at another somebody who sees each of them there.
+async fn spread(store: &RedisStore) -> ([Server; 2], Vec<Person>, Vec<Person>) {
+    let servers = [share(store).await, share(store).await];
+    let mut people = Vec::new();
+    let mut watchers = Vec::new();
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        people.push(Person::new(&servers[1], name, &[]).await);
+        watchers.push(Person::new(&servers[0], &format!("watches {name}"), &[name]).await);
+    }
+    all_see(&mut watchers, State::Online).await;
+    (servers, people, watchers)
+}
+
+async fn all_see(watchers: &mut [Person], state: State) {
+    for it in watchers {
+        it.until_sees(state).await;
+    }
+}
+
+async fn all_see_only(watchers: &mut [Person], state: State, millis: u64) {
+    for it in watchers {
+        it.sees_only(state, millis).await;
+    }
+}
+
+fn all_say(people: &[Person], frame: &ClientFrame<'static>) {
+    for it in people {
+        it.say(frame.clone());
+    }
+}
+
 #[tokio::test]
 async fn a_replica_that_takes_over_goes_on_with_everybody() {
     let mut cluster = cluster();
     let replica = cluster.replica().expect("a replica");
-    let store = RedisStore::new(cluster.servers[1].url());
-    let (one, other) = (share(&store).await, share(&store).await);
-    let mut watchers = Vec::new();
-    let mut people = Vec::new();
-    // Enough for each of the masters to have some.
-    for name in ["a", "b", "c", "d", "e", "f"] {
-        people.push(Person::new(&other, name, &[]).await);
-        watchers.push(Person::new(&one, &format!("watches {name}"), &[name]).await);
-    }
-    for it in &mut watchers {
-        it.until_sees(State::Online).await;
-    }
+    let (_servers, people, mut watchers) = spread(&RedisStore::new(cluster.servers[1].url())).await;
     cluster.servers[0].kill().expect("it runs");
     until(|| info(&replica, "replication").contains("role:master")).await;
-    for it in &mut watchers {
-        it.sees_only(State::Online, 500).await;
-    }
-    for it in &people {
-        it.say(ClientFrame::Idle);
-    }
-    for it in &mut watchers {
-        it.until_sees(State::Away).await;
-    }
+    all_see_only(&mut watchers, State::Online, 500).await;
+    all_say(&people, &ClientFrame::Idle);
+    all_see(&mut watchers, State::Away).await;
 }
 
 #[tokio::test]
 async fn a_replica_that_lacks_the_last_writes_takes_over_and_nothing_old_is_shown() {
     let mut cluster = cluster();
     let replica = cluster.replica().expect("a replica");
-    let store = RedisStore::new(cluster.servers[1].url());
-    let (one, other) = (share(&store).await, share(&store).await);
-    let mut watchers = Vec::new();
-    let mut people = Vec::new();
-    for name in ["a", "b", "c", "d", "e", "f"] {
-        people.push(Person::new(&other, name, &[]).await);
-        watchers.push(Person::new(&one, &format!("watches {name}"), &[name]).await);
-    }
-    for it in &mut watchers {
-        it.until_sees(State::Online).await;
-    }
+    let (_servers, people, mut watchers) = spread(&RedisStore::new(cluster.servers[1].url())).await;
     // From now on it learns nothing, and its master dies with what it has not been told.
     replica.pause(true).expect("it runs");
     tell(&cluster.servers[0], &["CLIENT", "KILL", "TYPE", "replica"]);
-    for it in &people {
-        it.say(ClientFrame::Idle);
-    }
-    for it in &mut watchers {
-        it.until_sees(State::Away).await;
-    }
+    all_say(&people, &ClientFrame::Idle);
+    all_see(&mut watchers, State::Away).await;
     cluster.servers[0].kill().expect("it runs");
     replica.pause(false).expect("it runs");
     until(|| info(&replica, "replication").contains("role:master")).await;
     // The numbers that are given again are of another epoch.
-    for it in &mut watchers {
-        it.sees_only(State::Away, 1_000).await;
-    }
+    all_see_only(&mut watchers, State::Away, 1_000).await;
     for (state, frame) in [(State::Online, ClientFrame::Active), (State::Away, ClientFrame::Idle)] {
-        for it in &people {
-            it.say(frame.clone());
-        }
-        for it in &mut watchers {
-            it.until_sees(state).await;
-        }
+        all_say(&people, &frame);
+        all_see(&mut watchers, state).await;
     }
 }
 

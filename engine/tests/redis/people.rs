@@ -76,24 +76,34 @@ impl Person {
     }
 
     pub(crate) async fn until_reads(&mut self, note: &str) {
-        let read = async {
-            while self.sees().is_none() || self.note() != note {
-                pause(20).await;
-            }
-        };
-        let waited = tokio::time::timeout(Duration::from_secs(30), read).await;
-        assert!(waited.is_ok(), "not {note:?}, but {:?}", self.last);
+        let read = |it: &mut Self| it.sees().is_some() && it.note() == note;
+        self.until(read, &format!("{note:?}")).await;
     }
 
     /// Waits until the view is said to be stale, or good again.
     pub(crate) async fn until_stale(&mut self, stale: bool) {
-        let told = async {
-            while self.is_stale() != stale {
+        self.until(|it| it.is_stale() == stale, &format!("told that stale is {stale}")).await;
+    }
+
+    pub(crate) async fn until_sees(&mut self, state: State) {
+        self.until(|it| it.sees() == Some(state), &format!("{state:?}")).await;
+    }
+
+    /// Waits until the connection has ended.
+    pub(crate) async fn until_gone(&mut self) {
+        let gone = self.until(|it| it.ended().is_some(), "gone");
+        let waited = tokio::time::timeout(Duration::from_secs(10), gone).await;
+        assert!(waited.is_ok(), "the connection stands");
+    }
+
+    async fn until(&mut self, mut done: impl FnMut(&mut Self) -> bool, what: &str) {
+        let waited = async {
+            while !done(self) {
                 pause(20).await;
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(30), told).await;
-        assert!(waited.is_ok(), "not told that stale is {stale}");
+        let waited = tokio::time::timeout(Duration::from_secs(30), waited).await;
+        assert!(waited.is_ok(), "not {what}, but {:?}", self.last);
     }
 
     fn is_stale(&mut self) -> bool {
@@ -109,16 +119,6 @@ impl Person {
 
     pub(crate) fn note(&self) -> &str {
         self.last.as_ref().map_or("", |it| &it.note)
-    }
-
-    pub(crate) async fn until_sees(&mut self, state: State) {
-        let seen = async {
-            while self.sees() != Some(state) {
-                pause(20).await;
-            }
-        };
-        let waited = tokio::time::timeout(Duration::from_secs(30), seen).await;
-        assert!(waited.is_ok(), "not {state:?}, but {:?}", self.last);
     }
 
     /// Nothing else is seen for so long, in ms.
