@@ -11,6 +11,7 @@ pub mod client;
 pub mod core;
 mod dial;
 pub mod load;
+mod piped;
 mod random;
 pub mod redis;
 pub mod report;
@@ -20,4 +21,9 @@ pub mod server;
 pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]
+}
+
+/// What this share of figures, smallest first, does not exceed; none if there are none.
+pub(crate) fn percentile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
+    sorted.get((sorted.len().saturating_sub(1) as f64 * share) as usize).copied()
 }

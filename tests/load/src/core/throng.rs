@@ -8,6 +8,7 @@ use greendot_protocol::{Mode, Time};
 
 use super::fanout::crowd;
 use super::{each, timed};
+use crate::percentile;
 use crate::report::{Budget, Report, Row};
 
 /// One change to 200,000 watchers (or as many as asked for), on the virtual clock, until each has its frame.
@@ -47,7 +48,7 @@ pub fn throng(report: &mut Report, watchers: usize, allocated: fn() -> usize) {
     }
     assert_eq!(delays.len(), watchers, "each is told once");
     delays.sort_unstable();
-    let at = |share: usize| delays[(watchers - 1) * share / 100] as f64 / 1e3;
+    let at = |share| percentile(&delays, share).map_or(0.0, |it| it as f64 / 1e3);
     let millis = |it: Duration| it.as_secs_f64() * 1e3;
     let mut figure = |key, what: &str, ours: String, figure, budget| {
         let what = format!("{what}, one change to {watchers}");
@@ -69,9 +70,9 @@ pub fn throng(report: &mut Report, watchers: usize, allocated: fn() -> usize) {
     );
     let interval = (settings.crowd_every + settings.tick).as_millis() as f64 / 1e3;
     for (key, what, share, budget) in [
-        ("crowd_p50_s", "delay, p50", 50, Budget::None),
-        ("crowd_p99_s", "delay, p99", 99, Budget::None),
-        ("crowd_last_s", "delay, the last", 100, Budget::AtMost(interval)),
+        ("crowd_p50_s", "delay, p50", 0.5, Budget::None),
+        ("crowd_p99_s", "delay, p99", 0.99, Budget::None),
+        ("crowd_last_s", "delay, the last", 1.0, Budget::AtMost(interval)),
     ] {
         figure(key, what, format!("{:.2} s", at(share)), at(share), budget);
     }

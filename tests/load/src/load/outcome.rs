@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::percentile;
+
 /// What clients do.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Action {
@@ -158,10 +160,7 @@ impl Outcome {
             ("cut line", &mut self.cuts),
         ] {
             micros.sort_unstable();
-            let at = |share: f64| {
-                let place = (micros.len().saturating_sub(1) as f64 * share) as usize;
-                micros.get(place).map_or(0.0, |&it| it as f64 / 1e3)
-            };
+            let at = |share| percentile(micros, share).map_or(0.0, |it| it as f64 / 1e3);
             println!(
                 "{name:<11} p50 {:>8.1} ms   p99 {:>8.1} ms   p99.9 {:>8.1} ms   ({})",
                 at(0.5),

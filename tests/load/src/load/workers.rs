@@ -1,10 +1,10 @@
 //! The processes of clients, as the one that leads has them.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::outcome::Outcome;
+use crate::piped::Piped;
 
 /// What processes of clients are told, a line each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +49,7 @@ impl Word {
 
 /// All of them.
 #[derive(Debug)]
-pub struct Workers(Vec<Worker>);
-
-#[derive(Debug)]
-struct Worker {
-    child: Child,
-    told: ChildStdin,
-    says: BufReader<ChildStdout>,
-}
+pub struct Workers(Vec<Piped>);
 
 impl Workers {
     /// Starts so many of this program with these arguments and `--worker NUMBER`.
@@ -67,16 +60,8 @@ impl Workers {
     pub fn start(count: usize, program: &Path, args: &[String]) -> io::Result<Self> {
         let mut workers = Vec::new();
         for number in 0..count {
-            let mut child = Command::new(program)
-                .args(args)
-                .args(["--worker", &number.to_string()])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .spawn()?;
-            let no_pipe = || io::Error::other("no pipe");
-            let told = child.stdin.take().ok_or_else(no_pipe)?;
-            let says = BufReader::new(child.stdout.take().ok_or_else(no_pipe)?);
-            workers.push(Worker { child, told, says });
+            let numbered = ["--worker".to_owned(), number.to_string()];
+            workers.push(Piped::start(program, &[args, &numbered].concat())?);
         }
         Ok(Self(workers))
     }
@@ -88,7 +73,7 @@ impl Workers {
     /// If a process ends instead.
     pub fn are_in(&mut self) -> io::Result<()> {
         for worker in &mut self.0 {
-            worker.line()?;
+            worker.said()?;
         }
         Ok(())
     }
@@ -100,7 +85,7 @@ impl Workers {
     /// If one has ended.
     pub fn tell(&mut self, word: Word) -> io::Result<()> {
         for worker in &mut self.0 {
-            worker.told.write_all(format!("{}\n", word.text()).as_bytes())?;
+            worker.tell(word.text())?;
         }
         Ok(())
     }
@@ -114,29 +99,11 @@ impl Workers {
         self.tell(Word::Judge)?;
         let mut all = Outcome::default();
         for worker in &mut self.0 {
-            let line = worker.line()?;
+            let line = worker.said()?;
             let json = serde_json::from_str(&line).ok();
             let outcome = json.as_ref().and_then(Outcome::from_json);
             all.add(outcome.ok_or_else(|| io::Error::other("a process of clients is unclear"))?);
         }
         Ok(all)
-    }
-}
-
-impl Worker {
-    fn line(&mut self) -> io::Result<String> {
-        let mut line = String::new();
-        match self.says.read_line(&mut line)? {
-            0 => Err(io::Error::other("a process of clients has ended")),
-            _ => Ok(line),
-        }
-    }
-}
-
-impl Drop for Worker {
-    fn drop(&mut self) {
-        // A process that is gone already is no failure.
-        _ = self.child.kill();
-        _ = self.child.wait();
     }
 }

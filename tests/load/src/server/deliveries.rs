@@ -7,8 +7,8 @@ use tokio::time::MissedTickBehavior;
 
 use super::crowd::{Changers, Crowd};
 use super::{Baselines, Peer, ROUNDS};
-use crate::median;
 use crate::report::{Budget, Report, Row};
+use crate::{median, percentile};
 
 /// How often a user changes: each server has the same to do, and after each change the same time to cool down. Ours gathers
 /// for a tick of 20 ms before it tells anybody.
@@ -29,8 +29,7 @@ impl Figures {
 
     /// The time within which this share of the deliveries came.
     fn within(&self, share: f64) -> Duration {
-        let at = ((self.times.len() - 1) as f64 * share) as usize;
-        self.times[at]
+        percentile(&self.times, share).unwrap_or_default()
     }
 }
 

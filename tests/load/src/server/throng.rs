@@ -1,8 +1,7 @@
 //! Very many watchers of one user, in several processes: when each hears of a change, and what that takes the server.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,6 +11,8 @@ use tokio::task::JoinSet;
 use super::crowd::{Changers, Client, open_many, watch};
 use super::peer::{Heard, Peer};
 use super::process::Process;
+use crate::percentile;
+use crate::piped::Piped;
 
 /// The user whom all watch.
 const STAR: u16 = 0;
@@ -46,7 +47,7 @@ pub async fn throng(plan: Throng, program: &Path, server: &Path) -> io::Result<b
         crews.push(Crew::start(program, server.port(), number, share)?);
     }
     for crew in &mut crews {
-        crew.said()?;
+        crew.0.said()?;
     }
     let (cpu, resident) = (server.cpu()?, server.resident()?);
     let kilobytes = resident.saturating_sub(empty) as f64 / 1e3 / plan.watchers as f64;
@@ -70,10 +71,7 @@ pub async fn throng(plan: Throng, program: &Path, server: &Path) -> io::Result<b
     }
     for (turn, delays) in heard.iter_mut().enumerate() {
         delays.sort_unstable();
-        let at = |share: f64| {
-            let place = (delays.len().saturating_sub(1) as f64 * share) as usize;
-            delays.get(place).map_or(0.0, |&it| it as f64 / 1e6)
-        };
+        let at = |share| percentile(delays, share).map_or(0.0, |it| it as f64 / 1e6);
         println!(
             "change {}: {} heard; first {:.2} s, p50 {:.2}, p99 {:.2}, last {:.2}",
             turn + 1,
@@ -97,42 +95,20 @@ pub async fn throng(plan: Throng, program: &Path, server: &Path) -> io::Result<b
     Ok(odd == 0)
 }
 
-/// One process of watchers, as the one that leads has it.
-struct Crew {
-    child: Child,
-    told: ChildStdin,
-    says: BufReader<ChildStdout>,
-}
+/// One process of watchers.
+struct Crew(Piped);
 
 impl Crew {
     fn start(program: &Path, port: u16, number: usize, watchers: usize) -> io::Result<Self> {
         let numbers = [usize::from(port), number, watchers].map(|it| it.to_string());
-        let mut child = Command::new(program)
-            .arg("--crew")
-            .args(numbers)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let no_pipe = || io::Error::other("no pipe");
-        let told = child.stdin.take().ok_or_else(no_pipe)?;
-        let says = BufReader::new(child.stdout.take().ok_or_else(no_pipe)?);
-        Ok(Self { child, told, says })
-    }
-
-    /// Its next line.
-    fn said(&mut self) -> io::Result<String> {
-        let mut line = String::new();
-        match self.says.read_line(&mut line)? {
-            0 => Err(io::Error::other("a process of watchers has failed")),
-            _ => Ok(line),
-        }
+        Piped::start(program, &[&["--crew".to_owned()], &numbers[..]].concat()).map(Self)
     }
 
     /// When each watcher heard of changes.
     fn end(mut self) -> io::Result<Vec<Vec<u64>>> {
-        self.told.write_all(b"end\n")?;
-        let line = self.said()?;
-        self.child.wait()?;
+        self.0.tell("end")?;
+        let line = self.0.said()?;
+        self.0.wait()?;
         let times: Option<_> =
             serde_json::from_str::<serde_json::Value>(&line).ok().and_then(|it| {
                 let row = |it: &serde_json::Value| {
