@@ -6,6 +6,9 @@ use alloc::vec::Vec;
 
 use crate::{CloseCode, Epoch, Mode, Revision, Span, State, Version};
 
+/// In [`ClientFrame::Leave`]: all rooms that this connection has not joined, unless it has joined one by this number.
+pub const OTHER_ROOMS: u32 = 0;
+
 /// What a client says.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -49,8 +52,7 @@ pub enum ClientFrame<'a> {
         /// The room's id.
         room: &'a str,
     },
-    /// My session leaves a room. A number that stands for none is passed over, but for 0: all rooms that this connection
-    /// has not joined.
+    /// My session leaves a room. A number that stands for none is passed over, but for [`OTHER_ROOMS`].
     Leave {
         /// The room's number.
         number: u32,

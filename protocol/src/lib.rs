@@ -30,8 +30,8 @@ pub mod typescript;
 
 pub use close::{CloseCode, Retry};
 pub use frame::{
-    Beat, ClientFrame, Entry, ErrorCode, Hello, Member, ModeChoice, OwnSession, ServerFrame,
-    WatchItem, Welcome,
+    Beat, ClientFrame, Entry, ErrorCode, Hello, Member, ModeChoice, OTHER_ROOMS, OwnSession,
+    ServerFrame, WatchItem, Welcome,
 };
 pub use kind::{ClientKind, ServerKind};
 pub use poll::{Poll, Polled, PolledRoom, PolledUser};

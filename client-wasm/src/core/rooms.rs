@@ -3,12 +3,9 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use greendot_protocol::{Member, State};
+use greendot_protocol::{Member, OTHER_ROOMS, State};
 
 use super::output::{Dial, Message, Output, Queue};
-
-/// Stands for all rooms that the connection has not joined; none is numbered so.
-const OTHERS: u32 = 0;
 
 /// A room's place in the client; stays the same while any part of the app is in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,7 +98,7 @@ impl Rooms {
             out.push(Output::Send { dial, frame });
         }
         if first || !self.views.is_empty() {
-            out.push(Output::Send { dial, frame: Message::Leave { number: OTHERS } });
+            out.push(Output::Send { dial, frame: Message::Leave { number: OTHER_ROOMS } });
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use greendot_protocol::limits::{ROOM_BYTES, ROOMS};
-use greendot_protocol::{ErrorCode, Time};
+use greendot_protocol::{ErrorCode, OTHER_ROOMS, Time};
 
 use super::asking::Purpose;
 use super::rights::Asker;
@@ -12,9 +12,6 @@ use super::{ConnId, Node};
 use crate::core::directory::{Directory, Record, Roster};
 use crate::core::watches::{RoomWork, ViewerId};
 use crate::store::Request;
-
-/// The number by which a client leaves all rooms that its connection has not joined, unless it has joined one by it.
-const OTHERS: u32 = 0;
 
 impl Node {
     pub(super) fn on_join(&mut self, now: Time, conn: ConnId, number: u32, room: &str) {
@@ -127,7 +124,7 @@ impl Node {
                 self.watches.rise(viewer, number);
                 self.leave(now, conn, &room);
             }
-            None if number == OTHERS => self.leave_elsewhere(now, conn),
+            None if number == OTHER_ROOMS => self.leave_elsewhere(now, conn),
             None => {}
         }
     }
