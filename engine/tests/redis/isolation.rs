@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::common::exchange;
+use crate::common::{Client, exchange};
 use crate::people::{Person, pause};
-use crate::rig::{client_at, redis};
+use crate::rig::redis;
 
 /// A message arrives within this, Redis or not.
 const ARRIVES: Duration = Duration::from_secs(2);
@@ -88,8 +88,7 @@ async fn with_redis_gone_the_chat_goes_on() {
     let mut redis = redis(&[]);
     let chat = Chat::start(&redis.url());
     let mut bo = chat.listen().await;
-    let presence = format!("ws://{}/presence", chat.addr);
-    let mut dots = Person::over(client_at(&presence, "bo", "1").await, &[]).await;
+    let mut dots = Person::over(Client::connect(chat.addr, "bo", "1").await, &[]).await;
     chat.says("before").await;
     bo.until("before").await;
     redis.kill().expect("it runs");
@@ -102,7 +101,7 @@ async fn with_redis_gone_the_chat_goes_on() {
     }
     // Connections of presence are served on, too, and new ones are taken.
     assert_eq!(dots.ended(), None);
-    client_at(&presence, "cy", "1").await;
+    Client::connect(chat.addr, "cy", "1").await;
     redis.restart().expect("it starts");
     chat.says("after").await;
     bo.until("after").await;

@@ -1,15 +1,13 @@
 //! Presence servers that share a Redis.
 
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-use greendot_engine::protocol::SUBPROTOCOL_BINARY;
 use greendot_engine::server::RedisStore;
 use greendot_redis_server::{Cluster, Redis};
-use tokio_tungstenite::connect_async;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-use crate::common::{self, Client, Heard, Server};
+use crate::common::{self, Client, Server, resident};
 
 /// A presence server that shares its users through a store.
 pub(crate) async fn share(store: RedisStore) -> Server {
@@ -27,7 +25,7 @@ pub(crate) async fn share_with(
 /// A process of `greendot-server`, killed in the end.
 pub(crate) struct Process {
     child: Child,
-    url: String,
+    addr: SocketAddr,
 }
 
 impl Process {
@@ -42,12 +40,12 @@ impl Process {
         let mut line = String::new();
         let out = child.stdout.take().expect("piped");
         BufReader::new(out).read_line(&mut line).expect("it says where it listens");
-        let place = line.trim().rsplit('/').next().expect("an address").to_owned();
-        Self { child, url: format!("ws://{place}/presence") }
+        let place = line.trim().rsplit('/').next().expect("an address");
+        Self { child, addr: place.parse().expect("an address") }
     }
 
     pub(crate) async fn connect(&self, user: &str, session: &str) -> Client {
-        client_at(&self.url, user, session).await
+        Client::connect(self.addr, user, session).await
     }
 
     /// `kill -9`.
@@ -69,24 +67,8 @@ impl Process {
 
     /// Memory that is in use and resident, in bytes.
     pub(crate) fn resident(&self) -> u64 {
-        let file = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(file).expect("it runs");
-        let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:")).expect("a line");
-        let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
-        kilobytes * 1024
+        resident(self.child.id()).expect("it runs") * 1024
     }
-}
-
-/// Connects to the presence at an address.
-pub(crate) async fn client_at(url: &str, user: &str, session: &str) -> Client {
-    let mut request = url.into_client_request().expect("a good address");
-    let protocol = SUBPROTOCOL_BINARY.parse().expect("a good header");
-    request.headers_mut().insert("sec-websocket-protocol", protocol);
-    let (socket, _) = connect_async(request).await.expect("connects");
-    let mut client = Client::over(socket);
-    client.hello(user, session).await;
-    assert!(matches!(client.hear().await, Heard::Welcome(_)));
-    client
 }
 
 fn signal(child: &Child, name: &str) {

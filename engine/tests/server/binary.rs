@@ -4,11 +4,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Output, Stdio};
 
-use greendot_engine::protocol::{CloseCode, SUBPROTOCOL_BINARY};
-use tokio_tungstenite::connect_async;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use greendot_engine::protocol::CloseCode;
 
-use crate::common::{Client, Heard};
+use crate::common::Client;
 
 fn server() -> Command {
     Command::new(env!("CARGO_BIN_EXE_greendot-server"))
@@ -89,12 +87,7 @@ async fn it_serves_and_says_goodbye_when_asked_to_stop() {
     BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let addr: SocketAddr =
         line.trim().strip_prefix("listening on http://").unwrap().parse().unwrap();
-    let mut request = format!("ws://{addr}/presence").into_client_request().unwrap();
-    let protocol = SUBPROTOCOL_BINARY.parse().unwrap();
-    request.headers_mut().insert("sec-websocket-protocol", protocol);
-    let mut ana = Client::over(connect_async(request).await.unwrap().0);
-    ana.hello("ana", "1").await;
-    assert!(matches!(ana.hear().await, Heard::Welcome(_)));
+    let mut ana = Client::connect(addr, "ana", "1").await;
 
     let id = running.0.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());

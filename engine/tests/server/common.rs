@@ -67,10 +67,7 @@ impl Server {
 
     /// Opens a connection, says hello and waits for the welcome.
     pub(crate) async fn connect(&self, user: &str, session: &str) -> Client {
-        let mut client = self.open().await;
-        client.hello(user, session).await;
-        assert!(matches!(client.hear().await, Heard::Welcome(_)));
-        client
+        Client::connect(self.addr, user, session).await
     }
 }
 
@@ -129,7 +126,8 @@ impl Row {
     }
 }
 
-fn upgrade(addr: SocketAddr, protocol: Option<&str>) -> Request<()> {
+/// Asks for a WebSocket.
+pub(crate) fn upgrade(addr: SocketAddr, protocol: Option<&str>) -> Request<()> {
     let url = format!("ws://{addr}/presence");
     let mut request = url.into_client_request().expect("a good address");
     if let Some(protocol) = protocol {
@@ -137,6 +135,13 @@ fn upgrade(addr: SocketAddr, protocol: Option<&str>) -> Request<()> {
         request.headers_mut().insert("sec-websocket-protocol", value);
     }
     request
+}
+
+/// The memory of a process that is in use and resident, in KB; none where the system does not tell.
+pub(crate) fn resident(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
 /// One HTTP request, and the whole answer.
@@ -166,6 +171,14 @@ impl Client {
     pub(crate) async fn open(addr: SocketAddr) -> Self {
         let request = upgrade(addr, Some(SUBPROTOCOL_BINARY));
         Self::over(connect_async(request).await.expect("connects").0)
+    }
+
+    /// Opens a connection, says hello and waits for the welcome.
+    pub(crate) async fn connect(addr: SocketAddr, user: &str, session: &str) -> Self {
+        let mut client = Self::open(addr).await;
+        client.hello(user, session).await;
+        assert!(matches!(client.hear().await, Heard::Welcome(_)));
+        client
     }
 
     pub(crate) fn over(socket: WebSocketStream<MaybeTlsStream<TcpStream>>) -> Self {

@@ -7,11 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use greendot_engine::protocol::SUBPROTOCOL_BINARY;
-use tokio_tungstenite::connect_async;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::Request;
 
-use crate::common::{Client, Heard};
+use crate::common::{Client, resident, upgrade};
 
 /// A server of its own process, since a process has one recorder.
 pub(crate) struct Running {
@@ -57,25 +55,17 @@ impl Running {
     }
 
     pub(crate) async fn connect(&self, user: &str, session: &str) -> Client {
-        let mut client = Client::over(connect_async(self.request()).await.unwrap().0);
-        client.hello(user, session).await;
-        assert!(matches!(client.hear().await, Heard::Welcome(_)));
-        client
+        Client::connect(self.presence, user, session).await
     }
 
     /// Asks for a WebSocket.
     pub(crate) fn request(&self) -> Request<()> {
-        let mut request = format!("ws://{}/presence", self.presence).into_client_request().unwrap();
-        let protocol = SUBPROTOCOL_BINARY.parse().unwrap();
-        request.headers_mut().insert("sec-websocket-protocol", protocol);
-        request
+        upgrade(self.presence, Some(SUBPROTOCOL_BINARY))
     }
 
     /// Its memory that is in use and resident, in KB; none where the system does not tell.
     pub(crate) fn resident(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"))?;
-        line.trim().strip_suffix(" kB")?.trim().parse().ok()
+        resident(self.child.id())
     }
 
     /// All that Prometheus would be told.
