@@ -1,7 +1,7 @@
 // Who sees whom: hiding from one, and who is seen in a talk.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GRACE, stage } from "./world.mjs";
+import { GRACE, Server, stage } from "./world.mjs";
 
 const on = stage();
 
@@ -88,6 +88,30 @@ test("two in one talk see each other there; who is invisible, hides or looks els
 
   await opens(bo, "cy");
   await seesViewers(ana, "", "Only you are viewing this talk");
+});
+
+test("where sight is mutual, who is invisible sees nobody, and all again when seen again", async () => {
+  const server = await Server.start(0, "--reciprocal");
+  try {
+    const [ana, bo, cy] = await Promise.all(["ana", "bo", "cy"].map(user => on.browser.person(server, user)));
+    await Promise.all([bo.sees("ana", "online"), bo.sees("cy", "online"), cy.sees("ana", "online")]);
+    const from = Date.now();
+    await bo.choose("invisible");
+    await Promise.all([bo.sees("ana", "offline"), bo.sees("cy", "offline"), ana.sees("bo", "offline")]);
+    // What happens meanwhile is for others only, after a reload too.
+    await ana.choose("dnd");
+    await cy.sees("ana", "dnd");
+    await bo.page.reload();
+    await bo.sees("cy", "offline");
+    const hidden = await bo.states("ana");
+    assert.ok(hidden.every(state => state === "offline" || state === "unknown"), `ana was shown as ${hidden}`);
+
+    await bo.choose("auto");
+    await Promise.all([bo.sees("ana", "dnd"), bo.sees("cy", "online"), ana.sees("bo", "online")]);
+    assert.deepEqual(await cy.states("ana", from), ["online", "dnd"]);
+  } finally {
+    await server.kill();
+  }
 });
 
 test("one sees where one is, and ends a page that was left open elsewhere", async () => {

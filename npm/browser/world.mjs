@@ -30,9 +30,9 @@ export const FLAGS = [
 export class Server {
   #child;
 
-  static async start(port = 0) {
+  static async start(port = 0, ...more) {
     const server = new Server();
-    const args = ["--port", String(port), "--assets", needed("GREENDOT_DEMO_ASSETS"), "--warmup", String(WARMUP_SECS)];
+    const args = ["--port", String(port), "--assets", needed("GREENDOT_DEMO_ASSETS"), "--warmup", String(WARMUP_SECS), ...more];
     server.#child = spawn(needed("GREENDOT_CHAT_BIN"), args, { stdio: ["ignore", "pipe", "inherit"] });
     const ended = once(server.#child, "exit").then(([code]) => {
       throw new Error(`the server ended (${code}) before it listened`);
