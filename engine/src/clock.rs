@@ -20,6 +20,7 @@ impl Clock {
     }
 
     /// Wakes when `at` has come.
+    #[cfg(feature = "server")]
     #[expect(clippy::disallowed_methods, reason = "the driver is where waiting is done")]
     pub(crate) fn reach(self, at: Time) -> Sleep {
         // A deadline that never comes is looked at once a day.
@@ -30,6 +31,7 @@ impl Clock {
 }
 
 /// A moment to measure from, finer than the core's time.
+#[cfg(feature = "server")]
 #[expect(clippy::disallowed_methods, reason = "the driver is where time comes from")]
 pub(crate) fn moment() -> Instant {
     Instant::now()
