@@ -102,10 +102,14 @@ impl Node {
                 }
                 self.wake_waiting(now);
             }
+            // What was asked for another before, and lost, is not known before the refresh, and that seats all who wait.
+            Then::Joined { .. } if self.awaits_refresh() => {}
             Then::Joined { conn, number } => self.take_seat(now, conn, number),
             Then::Seated { conn, number, users } => {
                 self.loaded(now, &users);
-                self.open_seat(now, conn, number);
+                if !self.awaits_refresh() {
+                    self.open_seat(now, conn, number);
+                }
                 self.watches.forget_unwatched(users);
                 self.unload(now);
             }
@@ -197,6 +201,11 @@ impl Node {
                 }
             }
         }
+    }
+
+    /// Whether watchers are to be refreshed, and the store has not been asked for that yet.
+    fn awaits_refresh(&self) -> bool {
+        self.shared.as_ref().is_some_and(|it| matches!(it.reach, Reach::Back(Some(_))))
     }
 
     pub(super) fn seat(&self, number: u64) -> Option<ConnId> {
