@@ -40,6 +40,8 @@ pub(super) struct Device {
     /// What it stood still for in pieces too short to be noticed.
     dozed: u64,
     still_since: Option<u64>,
+    /// Whether its app has dialled since its page was put away: then the page runs, for all that its client can tell.
+    pub(super) dials_away: bool,
     /// When the link was last known to be good, in time awake.
     pub(super) good: u64,
     /// What it had stood still for unnoticed by then.
@@ -99,6 +101,7 @@ impl Device {
             awake: 0,
             dozed: 0,
             still_since: None,
+            dials_away: false,
             counted: now,
             good: 0,
             dozed_when_good: 0,
@@ -133,14 +136,11 @@ impl Device {
     /// Its page stands still from now on, or runs again.
     pub(super) fn turns_still(&mut self, now: u64, was_running: bool) {
         match (was_running, self.runs()) {
-            (true, false) => self.still_since = Some(now),
+            (true, false) => (self.still_since, self.dials_away) = (Some(now), false),
             (false, true) => {
                 // No event tells of a sleep but a timer that is late, and busy pages are late too.
                 let still = self.still_since.take().map_or(0, |it| now - it);
-                // An app that dials while its page is put away has a page that runs, for all that
-                // its client can tell.
-                let spoke = self.link == LinkState::Connecting;
-                self.dozed += if still <= NOTICED || spoke { still } else { 0 };
+                self.dozed += if still <= NOTICED || self.dials_away { still } else { 0 };
             }
             _ => {}
         }
@@ -161,5 +161,31 @@ impl Device {
     /// Whether any part watches the user.
     pub(super) fn watches(&self, user: usize) -> bool {
         self.interests.iter().any(|it| it.user == user)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page that is put away from the 10th second to the 14th: for how long its client may think that it was cut
+    /// off while awake, as of the 20th. Its link was last good at the beginning.
+    fn cut_off(dials: bool) -> u64 {
+        let mut device = Device::new("ana/s1", 0);
+        for (at, cached) in [(10_000, true), (14_000, false)] {
+            device.awake_at(at);
+            let ran = device.runs();
+            device.cached = cached;
+            device.turns_still(at, ran);
+            device.dials_away |= dials && cached;
+        }
+        device.awake_at(20_000);
+        device.cut_off_at_most()
+    }
+
+    #[test]
+    fn an_app_that_dials_while_its_page_is_put_away_has_a_page_that_runs() {
+        assert_eq!(cut_off(false), 16_000);
+        assert_eq!(cut_off(true), 20_000);
     }
 }

@@ -98,6 +98,7 @@ impl Oracle<'_> {
         if state == LinkState::Connecting {
             // A new attempt is not held to how the last one ended.
             row.lost = None;
+            row.dials_away |= !row.runs();
         }
         row.link = state;
         row.link_since = row.awake_at(now);
