@@ -257,9 +257,8 @@ impl World<'_> {
     pub(super) fn server_sees_end(&mut self, conn: usize) {
         let node = self.conns[conn].node;
         if self.nodes[node].paused {
-            // It will read the end when it goes on; the path is gone, so let it through.
+            // It will read the end when it goes on. What is still on its way on a broken path never arrives.
             self.edge(Edge::EndWaits { conn });
-            self.conns[conn].dead = false;
             self.nodes[node].backlog.push(Waiting::Up(conn, Up::End, self.now));
         } else if self.nodes[node].incarnation == self.conns[conn].incarnation {
             self.server_end_closes(conn);
