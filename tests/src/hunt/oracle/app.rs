@@ -12,6 +12,9 @@ pub(super) struct App {
     revoked: BTreeSet<usize>,
     /// Those of them of whom the engine may not know: their tokens are not believed.
     pub(super) turned_away: BTreeSet<usize>,
+    /// Whose account was closed already when they connected at a node that could not ask the store: (user, node). What it holds of
+    /// them it tells, should the store forget meanwhile that they are to be refused.
+    pub(super) unasked: Vec<(usize, usize)>,
     /// Something was chosen while there was no node to tell.
     untold: bool,
 }

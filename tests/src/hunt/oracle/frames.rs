@@ -260,6 +260,9 @@ impl Oracle<'_> {
                 // Known once the store is asked.
                 self.conns[conn].user = Some(user);
                 self.must_close(conn, CloseCode::Revoked.number(), unsure_by);
+                if !heard {
+                    self.app.unasked.push((user, node));
+                }
             }
             return;
         }

@@ -222,6 +222,7 @@ impl<'a> Oracle<'a> {
         }
         for &node in &settled {
             self.blocks_are_told(node);
+            self.app.unasked.retain(|it| it.1 != node);
             self.refresh_seats(node);
             for conn in self.conns.iter_mut().filter(|it| it.node == node) {
                 conn.owed_refresh |= conn.stalled;

@@ -149,6 +149,7 @@ impl Oracle<'_> {
                 self.place_is_lost(conn);
             }
         }
+        self.app.unasked.retain(|it| it.1 != node);
         self.cluster.kill(now, node);
         for user in &mut self.users {
             if self.cluster.shares { user.lose_node(now, node) } else { user.forget() }
@@ -196,8 +197,11 @@ impl Oracle<'_> {
         self.app_tells_again(node, empty || !self.cluster.shares);
     }
 
-    /// The store forgets who was revoked: connections that it has not been asked about go on.
+    /// The store forgets who was revoked: connections, and what lingers of them, that it has not been asked about go on.
     fn forget_revocations(&mut self) {
+        for (user, _) in std::mem::take(&mut self.app.unasked) {
+            self.users[user].murky = true;
+        }
         let code = CloseCode::Revoked.number();
         for due in self.to_close.iter().filter(|it| it.code == code && it.unsure_by.is_some()) {
             if let Some(user) = self.conns[due.conn].user {
