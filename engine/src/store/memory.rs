@@ -39,7 +39,7 @@ struct NodeRow {
     renewed: Time,
     /// When its last beat came.
     beaten: Time,
-    /// When it last asked for anything.
+    /// When it first asked for anything, or its last beat came: what it asks for beside shows no more than that it asks.
     asked: Time,
     /// Its sessions are not swept before: it was cut off, and could not renew them.
     spared_until: Time,

@@ -104,8 +104,10 @@ fn told(
     })));
     all.extend(sorted(reply.rooms.iter().map(|it| roster(it, limit))));
     all.extend(of_all(&reply.turned).into_iter().map(|it| format!("turned {it}")));
-    // A room whose members are in several partitions may be told of by each; the last word counts.
+    // A room whose members are in several partitions may be told of by each; the last word counts. A crowd is told of once a
+    // second, and when in it depends on who has been told what: the oracle sees to that.
     let is_last = |place: usize, node: NodeId, it: &Notice| match it {
+        Notice::Room { roster, .. } if roster.count > limit => false,
         Notice::Room { roster, .. } => !notices[place + 1..].iter().any(|later| {
             later.0 == node
                 && matches!(&later.2, Notice::Room { roster: it, .. } if it.room == roster.room)

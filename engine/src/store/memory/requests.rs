@@ -31,11 +31,11 @@ impl Store for MemoryStore {
             self.spared_until = now + self.settings.ttl;
         }
         // Counted from a time: one whose row was dropped for its silence sees the count jump.
-        let row = self
-            .nodes
-            .entry(node)
-            .or_insert(NodeRow { told: now.as_millis(), ..NodeRow::default() });
-        row.asked = now;
+        self.nodes.entry(node).or_insert(NodeRow {
+            told: now.as_millis(),
+            asked: now,
+            ..NodeRow::default()
+        });
         if self.warm_until.is_some_and(|at| at <= now) {
             self.warm_until = None;
         }

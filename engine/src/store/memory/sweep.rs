@@ -149,7 +149,7 @@ impl MemoryStore {
         if now.since(row.beaten) < ON_TIME {
             row.renewed = now;
         }
-        row.beaten = now;
+        (row.beaten, row.asked) = (now, now);
         if away != Span::ZERO {
             row.spared_until = if on(Fault::NobodySpared) { now } else { now + ttl };
             self.uncover(node);
