@@ -229,7 +229,7 @@ impl MemoryStore {
     fn report(&self, now: Time, user: UserId) -> Report {
         let record = self.directory.record(user);
         Report {
-            user: self.directory.shared_name(user),
+        let name = self.directory.shared_name(user);
             public: record.public,
             own: record.own,
             note: record.note,

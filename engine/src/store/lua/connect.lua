@@ -38,13 +38,13 @@ if ARGV[18] ~= '' then
   local mode, revision = tonumber(ARGV[18]), tonumber(ARGV[19])
   if ARGV[20] == '1' then
     record[REVISION] = math.max(record[REVISION], revision)
-    choose(record, now, mode)
+    choose(user, now, mode)
     user.said = user.said or {}
     user.said.m = { connected, me }
-    user.dirty.d = true
+    user.new_said = true
   elseif not record[CHOSEN] and revision > record[REVISION] then
     record[REVISION] = revision
-    put_mode(record, now, mode)
+    put_mode(user, now, mode)
   end
 end
 
@@ -95,6 +95,10 @@ for i = 23, #ARGV do
   local there = false
   for _, it in ipairs(session[ROOMS] or {}) do
     there = there or it == ARGV[i]
+  local stays = {}
+  for i = 23, #ARGV do
+    stays[ARGV[i]] = true
+  end
   end
   if not there then
     session[ROOMS] = session[ROOMS] or {}
@@ -106,16 +110,8 @@ for i = 23, #ARGV do
 end
 if ARGV[22] == '1' then
   for _, room in ipairs(session[ROOMS] or {}) do
-    local stays = false
-    for i = 23, #ARGV do
-      stays = stays or room == ARGV[i]
-    end
-    if not stays then
-      local rest = without(session[ROOMS], room)
-      session[ROOMS] = rest[1] and rest or false
-      if not passive then
-        exit(user, room)
-      end
+    if not stays[room] then
+      leave(user, session, room)
     end
   end
 end

@@ -76,9 +76,9 @@ local function set_bar(it, user, bar)
   end
   local words = {}
   put_outlook(words, it)
-  words = table.concat(words)
+  local notice = worded('outlook') .. table.concat(words)
   for _, id in ipairs(hearing(it.nodes)) do
-    tell_words(id, 'outlook', words)
+    tell_words(id, notice)
   end
 end
 
@@ -96,7 +96,7 @@ local function set_block(user, it, blocked, at)
     set_bar(it, user.name, { bar[BEHIND], version, seen, record[HEARD] or false })
     if present == 1 then
       -- Becoming hidden counts as a frame heard then: once it sees again, the viewer is told of no earlier time.
-      hear(record_of(user), at)
+      hear(user, at)
     end
   elseif not blocked and bar[SHOWN] then
     set_bar(it, user.name, { record[VERSION] - bar[SHOWN] - present, false, false, false })

@@ -54,15 +54,27 @@ if is_new then
   redis.call('HSET', tag, 'again', now)
 end
 
--- Words with their lengths: most are said again and again, and to write a number takes long.
-local worded = setmetatable({}, {
-  __index = function(known, value)
-    local text = tostring(value)
-    local word = #text .. ':' .. text
-    known[value] = word
+-- Lengths with their colons, and numbers in words. To write a number takes long, and most are said again and again.
+local lengths = setmetatable({}, {
+  __index = function(known, length)
+    local text = length .. ':'
+    known[length] = text
+    return text
+  end,
+})
+local numbers = setmetatable({}, {
+  __index = function(known, number)
+    local text = number .. ''
+    local word = lengths[#text] .. text
+    known[number] = word
     return word
   end,
 })
+
+-- A text with its length.
+local function worded(text)
+  return lengths[#text] .. text
+end
 
 local function put(words, ...)
   local count, all = #words, { ... }
@@ -103,11 +115,11 @@ local function myself()
   return row
 end
 
--- Sends a notice to a run of a node; false if it is long gone. What follows may be appended to what it returns.
-local function tell(id, ...)
+-- Sends a notice to a run of a node, in words that are put together already; none if it is long gone.
+local function tell_words(id, notice)
   local row = node_of(id)
   if not row then
-    return false
+    return
   end
   row[TOLD] = row[TOLD] + 1
   changed_nodes[id] = true
@@ -119,7 +131,12 @@ local function tell(id, ...)
     notices[id] = words
   end
   put(words, ...)
-  return words
+  words[#words + 1] = notice
+end
+
+local function tell(id, ...)
+  local words = {}
+  tell_words(id, table.concat(words))
 end
 
 -- The answer -------------------------------------------------------------------------------------

@@ -38,24 +38,23 @@ local function user_of(name)
   local flat = redis.call('HGETALL', user.key)
   for i = 1, #flat, 2 do
     local field, value = flat[i], flat[i + 1]
-    local kind, id = string.byte(field), string.sub(field, 2)
-    if kind == 115 then
-      local session = cmsgpack.unpack(value)
+    if field == 'r' then
+      record = cmsgpack.unpack(value)
+    elseif field == 'w' then
+      watching = unpacked[value]
+    elseif field == 'd' then
+      said = cmsgpack.unpack(value)
+    elseif field == 'o' then
+      owners = unpacked[value]
+    else
+      local id, session = string.sub(field, 2), cmsgpack.unpack(value)
       if session[LAST] then
         user.sessions[id] = session
         user.was[id] = session[COVERED] and session[UNTIL] == 0 and session[NODE] or 'due'
         user.count = user.count + 1
       else
-        user.ended[id] = session
+        ended[id] = session
       end
-    elseif kind == 114 then
-      user.record = cmsgpack.unpack(value)
-    elseif kind == 100 then
-      user.said = cmsgpack.unpack(value)
-    elseif kind == 119 then
-      user.watching = unpacked[value]
-    elseif kind == 111 then
-      user.owners = unpacked[value]
     end
   end
   users[name] = user
@@ -68,7 +67,7 @@ local function record_of(user)
   if not user.record then
     user.record = { OFFLINE, 0, OFFLINE, 0, false, false, false, 0, 0, false, false, 0, 0, '' }
   end
-  user.dirty.r = true
+  user.new_record = true
   return user.record
 end
 
@@ -128,7 +127,7 @@ end
 
 -- Puts a session where it belongs: under its node's lease, or by its deadline.
 local function place(user, id)
-  local name, session, was = member(user, id), user.sessions[id], user.was[id]
+  local session, was = user.sessions[id], user.was[id]
   local is = session and (session[COVERED] and session[UNTIL] == 0 and session[NODE] or 'due')
   if was and was ~= is then
     -- A sweep may have brought a covered one among those that are due.
@@ -144,8 +143,6 @@ local function place(user, id)
   elseif is and is ~= was then
     redis.call('SADD', tag .. ':c:' .. is, name)
   end
-  user.was[id] = is
-  user.moved[id] = true
 end
 
 -- Interest ---------------------------------------------------------------------------------------
@@ -202,6 +199,12 @@ local function with_me(list)
   for _, id in ipairs(hearing(list)) do
     if id ~= me then
       rest[#rest + 1] = entry_of(id, node_of(id))
+  user.was[id] = is
+  user.moved[id] = true
+  if was == is and is ~= 'due' then
+    return
+  end
+  local name = member(user, id)
     end
   end
   rest[#rest + 1] = entry_of(me, row)
@@ -218,10 +221,11 @@ end
 
 -- Tells every node that subscribed to the user how it stands; with what words, if there is any.
 local function spread(user)
-  local row = nil
+  local row, notice
   for _, id in ipairs(hearing(user.watching)) do
     row = row or report_of(user)
-    tell_words(id, 'changed', row)
+    notice = notice or '7:changed' .. row
+    tell_words(id, notice)
   end
   return row
 end
@@ -249,12 +253,11 @@ local function tell_sessions(user, to)
     put(words, id, it[GENERATION], it[UNTIL] ~= 0 and 1 or 0, it[IDLE] and 1 or 0, it[PASSIVE] and 1 or 0, it[DEVICE],
       ago(since))
   end
-  words = table.concat(words)
   local head = {}
-  put(head, user.name, count)
-  words = table.concat(head) .. words
+  put(head, 'sessions', user.name, count)
+  local notice = table.concat(head) .. table.concat(words)
   for _, id in ipairs(to) do
-    tell_words(id, 'sessions', words)
+    tell_words(id, notice)
   end
 end
 
@@ -330,20 +333,22 @@ local function tell_room(room)
     return
   end
   redis.call('HSET', key, 't', now)
-  words = table.concat(words)
+  local notice = worded('room') .. table.concat(words)
   for _, id in ipairs(hearing(cmsgpack.unpack(list))) do
-    tell_words(id, 'room', words)
+    tell_words(id, notice)
   end
 end
 
 -- What an operation changes ----------------------------------------------------------------------
 
 -- A frame was heard at a time: last seen moves, and never back. True if it does.
-local function hear(record, at)
-  record[HEARD] = true
-  local later = not record[SEEN] or record[SEEN] < at
-  if later then
-    record[SEEN] = at
+local function hear(user, at)
+  local record = user.record
+  local later = not record or not record[SEEN] or record[SEEN] < at
+  if later or not record[HEARD] then
+    record = record_of(user)
+    record[HEARD] = true
+    record[SEEN] = later and at or record[SEEN]
   end
   return later
 end
@@ -404,10 +409,9 @@ local function take_out(user, id, heard)
   user.followed = true
   place(user, id)
   if not session[PASSIVE] then
-    local record = record_of(user)
     -- Last seen stands still while the user is hidden.
-    if record[MODE] ~= INVISIBLE then
-      hear(record, heard)
+    if record_of(user)[MODE] ~= INVISIBLE then
+      hear(user, heard)
     end
     for _, room in ipairs(session[ROOMS] or {}) do
       exit(user, room)
@@ -452,23 +456,25 @@ local function is_latest(user, kind, since)
   local latest = since == 0 or not last or at > last[1] or (at == last[1] and last[2] == me)
   if latest then
     user.said[kind] = { at, me }
-    user.dirty.d = true
+    user.new_said = true
   end
   return latest
 end
 
-local function put_mode(record, at, mode)
+local function put_mode(user, at, mode)
+  local record = record_of(user)
   if mode == INVISIBLE and record[STATE] ~= OFFLINE then
     -- Becoming hidden counts as a frame heard then.
-    hear(record, at)
+    hear(user, at)
   end
   record[MODE] = mode
 end
 
-local function choose(record, at, mode)
+local function choose(user, at, mode)
+  local record = record_of(user)
   record[CHOSEN] = true
   record[REVISION] = record[REVISION] + 1
-  put_mode(record, at, mode)
+  put_mode(user, at, mode)
 end
 
 -- Whether a session is of a later connect than a claim of the node that asks; where the two are of one moment, whether
@@ -500,7 +506,14 @@ end
 
 -- Writing ----------------------------------------------------------------------------------------
 
-local FIELDS = { r = 'record', d = 'said', w = 'watching', o = 'owners' }
+local function write(set, gone, field, value)
+  if value then
+    set[#set + 1] = field
+    set[#set + 1] = cmsgpack.pack(value)
+  else
+    gone[#gone + 1] = field
+  end
+end
 
 local function save(user)
   local set, gone = {}, {}
@@ -512,25 +525,31 @@ local function save(user)
       end
     end
   end
-  local function write(field, value)
-    if value then
-      set[#set + 1] = field
-      set[#set + 1] = cmsgpack.pack(value)
-    else
-      gone[#gone + 1] = field
-    end
-  end
   for id in pairs(user.moved) do
-    write('s' .. id, user.sessions[id] or user.ended[id])
+    write(set, gone, 's' .. id, user.sessions[id] or user.ended[id])
   end
-  for field in pairs(user.dirty) do
-    local value = user[FIELDS[field]]
-    write(field, value and value[1] ~= nil and value or field == 'd' and value)
+  if user.new_record then
+    write(set, gone, 'r', user.record)
   end
-  if #set > 0 then
+  if user.new_said then
+    write(set, gone, 'd', user.said)
+  end
+  if user.new_watching then
+    write(set, gone, 'w', user.watching[1] and user.watching)
+  end
+  if user.new_owners then
+    write(set, gone, 'o', user.owners[1] and user.owners)
+  end
+  if set[1] then
+-- Whether it is known already that this connect of the node that asks has ended.
+local function is_end_of(user, id, seat)
+  local ended = user.ended[id]
+  return ended and ended[3][1] == me and ended[3][2] == seat
+end
+
     redis.call('HSET', user.key, unpack(set))
   end
-  if #gone > 0 then
+  if gone[1] then
     redis.call('HDEL', user.key, unpack(gone))
   end
 end

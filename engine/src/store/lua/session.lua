@@ -1,9 +1,8 @@
 -- Something happens to a session. Follows people.lua.
 --
--- ARGV[9]  what: renew, linger, revive, idle, active, end, join, leave or sign_out
+-- ARGV[9]  what: renew, linger, revive, idle, active, join, leave or sign_out
 -- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out, join and leave
 -- ARGV[13] heard so long ago; for join and leave the room
--- ARGV[14] for end: connected so long ago; ARGV[15] 1: it was passive; ARGV[16] 1: it said goodbye
 -- ARGV[14] for how long it lingers
 local what, user, id = ARGV[9], user_of(ARGV[10]), ARGV[11]
 local seat = tonumber(ARGV[12])
@@ -93,17 +92,8 @@ elseif what == 'join' then
   session[ROOMS] = session[ROOMS] or {}
   table.insert(session[ROOMS], ARGV[13])
   user.moved[id] = true
-  if not session[PASSIVE] then
-    enter(user, ARGV[13])
-  end
 elseif what == 'leave' then
-  local rest = without(session[ROOMS] or {}, ARGV[13])
-  if #rest < #(session[ROOMS] or {}) then
-    session[ROOMS] = rest[1] and rest or false
-    user.moved[id] = true
-    if not session[PASSIVE] then
-      exit(user, ARGV[13])
-    end
-  end
+  leave(user, session, ARGV[13])
+  user.moved[id] = true
 end
 return settle_all()

@@ -21,7 +21,7 @@ if what == 'mode' and is_latest(user, 'm', since) then
   local record, mode = record_of(user), tonumber(ARGV[12])
   if record[MODE] ~= mode or not record[CHOSEN] then
     -- Who hid was there last when it chose to.
-    choose(record, now - since, mode)
+    choose(user, now - since, mode)
     publish(user, settle(user))
     tell_mode(user)
   end

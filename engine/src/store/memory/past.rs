@@ -120,6 +120,11 @@ impl Past {
         })
     }
 
+    /// Whether it is known already that this connect of the session has ended.
+    pub(super) fn knows_end_of(&self, name: &SessionName, claim: Claim) -> bool {
+        self.ended.get(name).is_some_and(|it| it.claim == claim)
+    }
+
     /// Forgets sessions that ended so long ago.
     pub(super) fn forget(&mut self, now: Time, keep: Span) {
         while let Some((at, name)) = self.order.pop_front_if(|it| it.0 + keep <= now) {

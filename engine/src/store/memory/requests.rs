@@ -237,7 +237,7 @@ impl MemoryStore {
 
 impl MemoryStore {
     /// Where a user's sessions are.
-    fn places(&self, user: &str) -> Vec<Place> {
+    fn places(&self, now: Time, user: &str) -> Vec<Place> {
         let Some(id) = self.directory.find(user) else { return Vec::new() };
         let place = |session| {
             let (seat, view) = (self.seats.get(&session)?, self.directory.view(session)?);

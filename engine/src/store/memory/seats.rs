@@ -277,6 +277,7 @@ impl MemoryStore {
                 // No change that anybody is told of: it counts from the next look on.
                 self.wrote(now, &name.user);
                 self.spread(now, user);
+            None if self.past.knows_end_of(name, claim) => {}
             }
         }
     }

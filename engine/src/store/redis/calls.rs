@@ -9,10 +9,10 @@ use super::keys::Keys;
 use super::patience::Patience;
 use super::scripts::{Name, Scripts};
 use crate::core::Settings;
-use crate::store::{NodeId, Register, Request, SessionName, Silent, Speaker};
+use crate::store::{Departed, NodeId, Register, Request, SessionName, Silent, Speaker};
 
 /// Sessions that one script ends at most: some milliseconds of the server's time.
-const SLICE: u32 = 100;
+pub(super) const SLICE: usize = 100;
 
 /// Names that one script takes at most, for the same reason.
 const NAMES: usize = 250;
@@ -22,6 +22,8 @@ const NAMES: usize = 250;
 pub(super) struct Call {
     pub(super) partition: usize,
     pub(super) command: Cmd,
+    /// The last arguments, if what they say may go with another call of the kind, right behind what that one says.
+    pub(super) joins: Option<Vec<String>>,
 }
 
 /// Writes calls in the name of a node.
@@ -85,7 +87,7 @@ impl Calls {
         }
         let until = patience.map_or(0, |it| it.until(partition));
         command.arg(format!("{warmup} {until}"));
-        Call { partition, command }
+        Call { partition, command, joins: None }
     }
 
     /// Calls for each partition that has any of the names; `what` goes before them.
@@ -142,15 +144,7 @@ impl Calls {
             Request::Connect(it) => vec![self.connect(it)],
             Request::Renew(it) => vec![self.silent("renew", it)],
             Request::Revive(it) => vec![self.silent("revive", it)],
-            Request::End(it) => {
-                let mut call = self.session("end", &it.name, Some(it.seat));
-                let command = call.command.arg(it.heard_ago.as_millis());
-                command
-                    .arg(it.connected_ago.as_millis())
-                    .arg(u8::from(it.passive))
-                    .arg(u8::from(it.bye));
-                vec![call]
-            }
+            Request::End(it) => vec![self.end(it)],
             Request::HearNothing => {
                 (0..self.keys.count()).map(|it| self.call(it, Name::HearNothing)).collect()
             }
@@ -243,6 +237,40 @@ impl Calls {
     }
 
     fn session(&self, what: &str, name: &SessionName, seat: Option<u64>) -> Call {
+    fn counts(&self, users: &[(Arc<str>, u32)]) -> Vec<Call> {
+        let mut shares: Vec<Vec<&(Arc<str>, u32)>> = vec![Vec::new(); self.keys.count()];
+        for it in users {
+            shares[self.keys.partition_of(&it.0)].push(it);
+        }
+        let of = |(partition, share): (usize, Vec<&(Arc<str>, u32)>)| {
+            let calls = share.chunks(NAMES).map(|users| {
+                let mut call = self.call(partition, Name::Watch).with(&["count"]);
+                for (user, watchers) in users {
+                    call.command.arg(&**user).arg(watchers);
+                }
+                call
+            });
+            calls.collect::<Vec<_>>()
+        };
+        shares.into_iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Many end at a time, as when a rack of clients loses its power: they go in one script where they can.
+    fn end(&self, it: &Departed) -> Call {
+        let words = vec![
+            it.name.user.to_string(),
+            it.name.session.to_string(),
+            it.seat.to_string(),
+            it.heard_ago.as_millis().to_string(),
+            it.connected_ago.as_millis().to_string(),
+            u8::from(it.passive).to_string(),
+            u8::from(it.bye).to_string(),
+        ];
+        let mut call = self.call(self.keys.partition_of(&it.name.user), Name::Ends);
+        call.command.arg(&words);
+        Call { joins: Some(words), ..call }
+    }
+
         let seat = seat.map_or(String::new(), |it| it.to_string());
         self.call(self.keys.partition_of(&name.user), Name::Session).with(&[
             what,

@@ -210,6 +210,11 @@ impl Client {
                     self.settle(ticket, None);
                 }
             },
+            Event::Done(ticket) => {
+                if let Some(it) = self.under_way(ticket) {
+                    it.missing -= 1;
+                }
+            }
             Event::Failed(ticket) => self.settle(ticket, None),
             Event::Told(partition, row) => match self.composer.hear(now, partition, &row) {
                 Ok(notices) => {
@@ -248,12 +253,17 @@ impl Client {
     }
 
     /// A call is answered, or will not be.
-    fn settle(&mut self, (number, place): Ticket, part: Option<(usize, Part)>) {
-        let at = self.under_way.partition_point(|it| it.number < number);
-        let Some(it) = self.under_way.get_mut(at).filter(|it| it.number == number) else { return };
+    fn settle(&mut self, ticket: Ticket, part: Option<(usize, Part)>) {
+        let Some(it) = self.under_way(ticket) else { return };
         it.missing -= 1;
         it.failed |= part.is_none();
-        it.parts[place] = part;
+        it.parts[ticket.1] = part;
+    }
+
+    /// The request that a call is for, if it has not been answered.
+    fn under_way(&mut self, (number, _): Ticket) -> Option<&mut UnderWay> {
+        let at = self.under_way.partition_point(|it| it.number < number);
+        self.under_way.get_mut(at).filter(|it| it.number == number)
     }
 
     /// Passes on what is answered, in the order in which it was asked. What failed is not answered:

@@ -5,6 +5,7 @@
 //! keep their order. While the connection is down whatever is asked fails at once: nothing waits
 //! for a server that does not answer.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use greendot_protocol::Time;
@@ -13,7 +14,7 @@ use redis::{AsyncConnectionConfig, PushInfo, PushKind, RedisResult, Value};
 use tokio::sync::mpsc;
 
 use super::OpenError;
-use super::calls::{Call, Calls};
+use super::calls::{Call, Calls, SLICE};
 use super::patience::Patience;
 use super::server::{About, Place};
 use crate::clock::{sleep, spawn, timeout};
@@ -43,6 +44,8 @@ pub(super) enum Event {
     Opened(Place, Vec<(usize, Vec<u8>)>),
     /// A call was answered, by this partition.
     Answered(Ticket, usize, Vec<u8>),
+    /// A call was carried out with the one that was answered before it.
+    Done(Ticket),
     /// A call was not carried out, or nobody knows.
     Failed(Ticket),
     /// Notices to this node, from a partition.
@@ -215,22 +218,20 @@ impl Line {
             if waiting.recv_many(&mut batch, BATCH).await == 0 {
                 return None;
             }
-            let mut pipeline = redis::pipe();
-            for (_, call) in &batch {
-                pipeline.add_command(call.command.clone());
-            }
-            let mut answered = connection.req_packed_commands(&pipeline, 0, batch.len()).await;
+            let (pipeline, joined) = pipeline_of(&batch);
+            let count = joined.len();
+            let mut answered = connection.req_packed_commands(&pipeline, 0, count).await;
             if answered.as_ref().is_ok_and(|it| all_unknown(it)) {
-                answered = self.ask_anew(&mut connection, &pipeline, batch.len()).await;
+                answered = self.ask_anew(&mut connection, &pipeline, count).await;
             }
             let failed = match answered {
-                Ok(answers) => self.pass_on(&mut batch, answers),
-                Err(error) => Some(OpenError::Redis(error)),
+                Ok(answers) => self.pass_on(&batch, &joined, answers),
+                Err(error) => {
+                    self.fail_all(&batch, &joined);
+                    Some(OpenError::Redis(error))
+                }
             };
-            // Those that were not answered; of those after the first no one knows.
-            for (ticket, _) in batch.drain(..) {
-                self.fail(ticket);
-            }
+            batch.clear();
             if failed.is_some() {
                 return failed;
             }
@@ -264,28 +265,69 @@ impl Line {
     }
 
     /// Passes answers on, up to the first error if there is one.
-    fn pass_on(&self, batch: &mut Vec<(Ticket, Call)>, answers: Vec<Value>) -> Option<OpenError> {
-        let mut done = 0;
-        let mut failed = None;
-        for (answer, (ticket, call)) in answers.into_iter().zip(batch.iter()) {
-            match answer {
+    fn pass_on(
+        &self,
+        batch: &[(Ticket, Call)],
+        joined: &[Vec<usize>],
+        answers: Vec<Value>,
+    ) -> Option<OpenError> {
+        for (at, (answer, calls)) in answers.into_iter().zip(joined).enumerate() {
+            let failed = match answer {
                 Value::BulkString(row) => {
+                    let [first, others @ ..] = &calls[..] else { continue };
+                    let (ticket, call) = &batch[*first];
                     let _ = self.events.send(Event::Answered(*ticket, call.partition, row));
+                    for other in others {
+                        let _ = self.events.send(Event::Done(batch[*other].0));
+                    }
+                    continue;
                 }
-                Value::ServerError(error) => {
-                    failed = Some(OpenError::Redis(error.into()));
-                    break;
-                }
-                other => {
-                    failed = Some(OpenError::Answer(format!("{other:?}")));
-                    break;
-                }
-            }
-            done += 1;
+                Value::ServerError(error) => OpenError::Redis(error.into()),
+                other => OpenError::Answer(format!("{other:?}")),
+            };
+            self.fail_all(batch, &joined[at..]);
+            return Some(failed);
         }
-        batch.drain(..done);
-        failed
+        None
     }
+
+    /// Those that were not answered; of those after the first no one knows.
+    fn fail_all(&self, batch: &[(Ticket, Call)], joined: &[Vec<usize>]) {
+        for call in joined.iter().flatten() {
+            self.fail(batch[*call].0);
+        }
+    }
+}
+
+/// What is sent for these calls, and which of them each command carries out: what may go together does, in the order of its
+/// partition.
+fn pipeline_of(batch: &[(Ticket, Call)]) -> (redis::Pipeline, Vec<Vec<usize>>) {
+    let mut commands: Vec<redis::Cmd> = Vec::with_capacity(batch.len());
+    let mut joined: Vec<Vec<usize>> = Vec::with_capacity(batch.len());
+    // By partition: its last command, if others may go with that.
+    let mut open: HashMap<usize, usize> = HashMap::new();
+    for (place, (_, call)) in batch.iter().enumerate() {
+        let with = open.get(&call.partition).copied().filter(|it| joined[*it].len() < SLICE);
+        match (&call.joins, with) {
+            (Some(words), Some(at)) => {
+                commands[at].arg(words);
+                joined[at].push(place);
+            }
+            (joins, _) => {
+                match joins {
+                    Some(_) => open.insert(call.partition, commands.len()),
+                    None => open.remove(&call.partition),
+                };
+                commands.push(call.command.clone());
+                joined.push(vec![place]);
+            }
+        }
+    }
+    let mut pipeline = redis::Pipeline::with_capacity(commands.len());
+    for command in commands {
+        pipeline.add_command(command);
+    }
+    (pipeline, joined)
 }
 
 /// Whether the server has forgotten the scripts, and so has run none.

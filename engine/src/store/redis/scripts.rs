@@ -6,6 +6,7 @@ pub(super) enum Name {
     Audience,
     Beat,
     Connect,
+    Ends,
     HearNothing,
     Lease,
     Open,
@@ -18,10 +19,11 @@ pub(super) enum Name {
 }
 
 /// All of them, in the order of their numbers.
-const ALL: [(Name, &str, bool); 12] = [
+const ALL: [(Name, &str, bool); 13] = [
     (Name::Audience, include_str!("../lua/audience.lua"), false),
     (Name::Beat, include_str!("../lua/beat.lua"), false),
     (Name::Connect, include_str!("../lua/connect.lua"), true),
+    (Name::Ends, include_str!("../lua/ends.lua"), true),
     (Name::HearNothing, include_str!("../lua/hear_nothing.lua"), false),
     (Name::Lease, include_str!("../lua/lease.lua"), true),
     (Name::Open, include_str!("../lua/open.lua"), false),

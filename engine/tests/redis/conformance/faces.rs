@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use greendot_engine::protocol::{Mode, Span, State};
 use greendot_engine::store::{Notice, Register, Request};
 
-use super::stage::{Stage, name, register};
+use super::stage::{Node, Stage, name, register};
 
 pub(super) async fn idle_and_active_sessions_are_merged(stage: &Stage) {
     let (mut one, mut other) = (stage.node().await, stage.node().await);

@@ -45,7 +45,8 @@ cases! {
         passive_sessions_do_not_count,
         own_sessions_are_told,
         a_session_is_signed_out_at_its_node,
-        each_session_is_found_at_its_node;
+        each_session_is_found_at_its_node,
+        many_that_end_at_a_time_are_each_told_once;
     words:
         a_mode_reaches_all_sessions_and_outlives_them,
         a_repeated_mode_does_not_beat_a_choice,

@@ -225,7 +225,7 @@ pub(super) async fn each_session_is_found_at_its_node(stage: &Stage) {
         passive: false,
     };
     assert_eq!(
-        places,
+        undated(places),
         [
             Place { lingering: true, idle: true, ..place(one.id, "1", first) },
             Place { passive: true, ..place(other.id, "2", second) },
@@ -234,6 +234,40 @@ pub(super) async fn each_session_is_found_at_its_node(stage: &Stage) {
     // It goes where it connects, and is nowhere once it has ended.
     let third = generation(other.connect("ana", "1", 7).await);
     one.ask(Request::SignOut(name("ana", "2"))).await;
-    let places = one.ask(locate).await.places;
+    let places = undated(one.ask(locate).await.places);
     assert_eq!(places, [Place { idle: true, ..place(other.id, "1", third) }]);
+}
+
+pub(super) async fn many_that_end_at_a_time_are_each_told_once(stage: &Stage) {
+    const MANY: u64 = 300;
+    let (mut one, mut other) = two(stage).await;
+    let users: Vec<String> = (0..MANY).map(|it| format!("u{it}")).collect();
+    other.subscribe(&users.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let connects =
+        users.iter().zip(0..).map(|(user, seat)| Request::Connect(register(user, "1", seat)));
+    one.ask_all(connects.collect()).await;
+    for _ in 0..MANY {
+        other.hear().await;
+    }
+    // Among them one that comes back: what is said of it stays in order.
+    let end = |(user, seat): (&String, u64)| Request::End(departed(user, "1", seat));
+    let mut requests: Vec<Request> = users.iter().zip(0..).map(end).collect();
+    let back = requests.len() / 2;
+    requests.insert(back, Request::Connect(register("u0", "1", MANY)));
+    let replies = one.ask_all(requests).await;
+    let turned: Vec<&str> = replies.iter().flat_map(|it| &it.turned).map(|it| &*it.user).collect();
+    let mut expected: Vec<&str> = users.iter().map(String::as_str).chain(["u0"]).collect();
+    let mut sorted = turned.clone();
+    sorted.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(sorted, expected);
+    let mut states = std::collections::BTreeMap::new();
+    for _ in 0..=MANY {
+        let notice = other.hear().await;
+        let Notice::Changed { report, .. } = notice else { panic!("{notice:?}") };
+        states.insert(report.user.to_string(), report.public.state);
+    }
+    other.hears_no_more().await;
+    assert_eq!(states.remove("u0"), Some(State::Online));
+    assert!(states.values().all(|it| *it == State::Offline));
 }

@@ -215,6 +215,22 @@ impl Node {
         }
     }
 
+    /// Asks all this, one behind the other, and waits for the answers. What is told meanwhile is kept.
+    pub(super) async fn ask_all(&mut self, requests: Vec<Request>) -> Vec<Reply> {
+        let asked: Vec<u64> = requests.into_iter().map(|it| self.send(it)).collect();
+        let mut replies = Vec::new();
+        while replies.len() < asked.len() {
+            match self.next().await {
+                FromStore::Notice(number, notice) => self.note(number, notice),
+                FromStore::Reply(number, reply) => {
+                    assert_eq!(number, asked[replies.len()]);
+                    replies.push(*reply);
+                }
+            }
+        }
+        replies
+    }
+
     /// The next notice.
     pub(super) async fn hear(&mut self) -> Notice {
         loop {

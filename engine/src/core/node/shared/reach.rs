@@ -285,6 +285,7 @@ impl Node {
     pub(super) fn tell_stale(&mut self) {
         for conn in self.conn_ids() {
             self.leases.wait(conn, Waiting::STALE);
+        self.watches.count_anew();
             self.wake(conn);
         }
     }
