@@ -20,7 +20,7 @@ use super::line::{self, Line};
 use super::metrics::{self, Metrics, Now};
 use super::poll::{RoomsTold, Told};
 use crate::clock::{self, Clock, spawn, timeout};
-use crate::core::{ConnId, Connect, Node, Output, Settings, Transition};
+use crate::core::{Answer, ConnId, Connect, Node, Output, Settings, Transition};
 use crate::store::{FromStore, Place, Request};
 
 /// What drives one node.
@@ -69,6 +69,8 @@ struct Core {
     next_poll: u64,
     /// Users whose sessions are being located.
     locating: HashMap<u64, oneshot::Sender<Option<Vec<Place>>>>,
+    /// Users of whom the application wants to know how they stand.
+    showing: HashMap<u64, oneshot::Sender<Answer>>,
     /// When the timer task will look at the node next.
     timer_at: Time,
     /// Whether this node takes no more connections.
@@ -138,6 +140,7 @@ impl Driver {
                 room_polls: HashMap::new(),
                 next_poll: 0,
                 locating: HashMap::new(),
+                showing: HashMap::new(),
                 timer_at: Time::ZERO,
                 drains: false,
                 store: asks,
@@ -241,6 +244,23 @@ impl Driver {
             self.lock().locating.remove(&number);
         }
         places?.ok()?
+    }
+
+    /// How everybody may see a user; none if nobody has said within `limit`.
+    pub(super) async fn show(&self, limit: Duration, user: &str) -> Option<Answer> {
+        let (answer, answered) = oneshot::channel();
+        let (number, _) = self.operate(|now, core| {
+            core.next_poll += 1;
+            let number = core.next_poll;
+            core.showing.insert(number, answer);
+            core.node.show(now, number, user);
+            number
+        });
+        let shown = timeout(limit, answered).await;
+        if shown.is_none() {
+            self.lock().showing.remove(&number);
+        }
+        shown?.ok()
     }
 
     /// Begins a poll of users and rooms under a number, and waits for the answers, at most so long; none if they did not
@@ -466,6 +486,11 @@ impl Core {
                         let _ = answer.send(places);
                     }
                 }
+                Output::Shown { ask, answer: shown } => {
+                    if let Some(answer) = self.showing.remove(&ask) {
+                        let _ = answer.send(*shown);
+                    }
+                }
                 // Nobody lists.
                 Output::List { .. } => {}
             }
@@ -538,6 +563,7 @@ fn deliver(line: &Line, output: Output) {
         | Output::Rooms { .. }
         | Output::List { .. }
         | Output::Located { .. }
+        | Output::Shown { .. }
         | Output::Audience { .. }
         | Output::MayJoin { .. } => {}
     }

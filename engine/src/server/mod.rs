@@ -102,7 +102,7 @@ pub use builder::{BuildError, Builder};
 pub use jwt::{JwtAuth, KeysError};
 pub use limits::Limits;
 pub use metrics::{BUCKETS, PROBE_SECONDS};
-pub use presence::{Location, NoteTooLong, OutOfReach, Presence, Session, Status};
+pub use presence::{NoteTooLong, OutOfReach, Presence, Session, Status};
 pub use transitions::{Missed, Transitions};
 
 /// A listener whose connections send each frame at once (`TCP_NODELAY`): without it a change

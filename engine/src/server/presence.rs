@@ -1,5 +1,6 @@
 //! The handle that an application holds.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -23,10 +24,10 @@ use super::transitions::Transitions;
 use super::upgrade::upgrade;
 use crate::clock::{Clock, timeout};
 use crate::core::{AudienceCounts, LastSeen, NodeCounts, Transition};
-use crate::store::NodeId;
+use crate::store::{NodeId, Place as Whereabouts};
 
 /// A store that has not answered by then is out of reach, and the node knows by itself.
-const LOCATED_WITHIN: Duration = Duration::from_secs(5);
+const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A presence engine that runs: the application's handle to it. Cheap to clone; the engine stops
 /// when the last handle, router and connection are gone.
@@ -89,28 +90,10 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Session {
-    /// Its id.
-    pub id: String,
-    /// Tells the connects of one id apart; a later one is higher.
-    pub generation: u64,
-    /// Whether its connection has ended and it still counts.
-    pub lingering: bool,
-    /// Whether the person has not touched the device for a while.
-    pub idle: bool,
-    /// Whether it counts for nothing but itself.
-    pub passive: bool,
-    /// When it ends if nothing more is heard of it.
-    pub ends_in: Duration,
-}
-
-/// Where one of a user's sessions is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Location {
     /// The node that holds it, as its own [`Presence::node`] names it.
     pub node: NodeId,
-    /// The session's id.
-    pub session: String,
+    /// Its id.
+    pub id: String,
     /// Tells the connects of one id apart; a later one is higher.
     pub generation: u64,
     /// Whether its connection has ended and it still counts: nothing reaches it now.
@@ -119,6 +102,9 @@ pub struct Location {
     pub idle: bool,
     /// Whether it counts for nothing but itself, as one that only takes messages.
     pub passive: bool,
+    /// When it ends if nothing more is heard of it. What another node has heard since it last told the shared store, at
+    /// most two beats, is not in it.
+    pub ends_in: Duration,
 }
 
 /// The shared store is out of reach: nobody can say.
@@ -157,24 +143,49 @@ impl Presence {
             .with_state(Arc::clone(&self.shared))
     }
 
-    /// What everybody may see of a user now. With a shared store a node knows whom somebody there watches, and its own
-    /// sessions' users; others are unknown to it.
-    pub fn state(&self, user: &str) -> Status {
-        self.shared.driver.look(|now, node| {
-            node.read_public(now, user, |seen| Status {
-                state: seen.state(),
-                last_seen: seen.seen_ago(now).map(millis),
-                note: seen.note().into(),
-            })
-        })
+    /// What everybody may see of a user now, whichever node it is at.
+    ///
+    /// While the shared store is out of reach a node knows whom somebody there watches and who is connected there, and
+    /// says [`State::Unknown`] of all others: that is not offline. An answer takes a round trip to the store, and no
+    /// longer than 5 s; a node that works alone answers at once.
+    pub async fn state(&self, user: &str) -> Status {
+        match self.shared.driver.show(ANSWERED_WITHIN, user).await {
+            Some(it) => {
+                Status { state: it.state, last_seen: it.seen_ago.map(millis), note: it.note.into() }
+            }
+            None => Status { state: State::Unknown, last_seen: None, note: String::new() },
+        }
     }
 
-    /// A user's sessions at this node, live and lingering; [`Self::where_is`] tells of all. Not for other users' eyes: it tells of the invisible.
-    pub fn sessions(&self, user: &str) -> Vec<Session> {
-        let held = self.shared.driver.look(|now, node| (now, node.sessions(user)));
-        let (now, held) = held;
+    /// A user's sessions over all nodes, live and lingering. Not for other users' eyes: it tells of the invisible.
+    ///
+    /// # Errors
+    ///
+    /// If the shared store cannot be asked now.
+    pub async fn sessions(&self, user: &str) -> Result<Vec<Session>, OutOfReach> {
+        let places = self.shared.driver.locate(ANSWERED_WITHIN, user).await.ok_or(OutOfReach)?;
+        let session = |it: Whereabouts| Session {
+            node: it.node,
+            id: it.session.into(),
+            generation: it.generation,
+            lingering: it.lingering,
+            idle: it.idle,
+            passive: it.passive,
+            ends_in: millis(it.ends_in),
+        };
+        Ok(places.into_iter().map(session).collect())
+    }
+
+    /// A user's sessions at this node, live and lingering: for who has a message to hand over here. It asks nobody. Not
+    /// for other users' eyes: it tells of the invisible.
+    pub fn sessions_here(&self, user: &str) -> Vec<Session> {
+        let (now, node, held) = self
+            .shared
+            .driver
+            .look(|now, node| (now, node.id().unwrap_or_default(), node.sessions(user)));
         held.into_iter()
             .map(|it| Session {
+                node,
                 id: it.view.session.into(),
                 generation: it.view.generation,
                 lingering: it.view.lingering,
@@ -190,28 +201,19 @@ impl Presence {
         self.shared.driver.look(|_, node| node.id().unwrap_or_default())
     }
 
-    /// Where a user's sessions are, over all nodes: for those who deliver messages. A node may hold several, and an
-    /// empty list says that nobody holds any. Not for other users' eyes: it tells of the invisible.
+    /// Which nodes hold a connection of the user, each once: for those who deliver messages. An empty list says that
+    /// nothing reaches the user now. Not for other users' eyes: it tells of the invisible.
     ///
     /// What it says may be over when it is read: hand a message to the nodes it names, and let each look into
-    /// [`Self::sessions`] whether the session is still there.
+    /// [`Self::sessions_here`] whether somebody is still there.
     ///
     /// # Errors
     ///
     /// If the shared store cannot be asked now.
-    pub async fn where_is(&self, user: &str) -> Result<Vec<Location>, OutOfReach> {
-        let places = self.shared.driver.locate(LOCATED_WITHIN, user).await.ok_or(OutOfReach)?;
-        Ok(places
-            .into_iter()
-            .map(|it| Location {
-                node: it.node,
-                session: it.session.into(),
-                generation: it.generation,
-                lingering: it.lingering,
-                idle: it.idle,
-                passive: it.passive,
-            })
-            .collect())
+    pub async fn where_is(&self, user: &str) -> Result<Vec<NodeId>, OutOfReach> {
+        let sessions = self.sessions(user).await?;
+        let connected = sessions.iter().filter(|it| !it.lingering).map(|it| it.node);
+        Ok(connected.collect::<BTreeSet<_>>().into_iter().collect())
     }
 
     /// Chooses how a user appears, as the user could do it.

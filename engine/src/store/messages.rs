@@ -411,6 +411,9 @@ pub enum HeldBy {
     Nobody,
     /// The node that asked holds it.
     You {
+    /// When it ends if nothing more is heard of it: by its own deadline, or by its node's lease, which has it end no sooner
+    /// than it may (rule 10).
+    pub ends_in: Span,
         /// The session's generation.
         generation: u64,
         /// The user's mode.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use greendot_engine::protocol::{ClientFrame, State};
-use greendot_engine::server::RedisStore;
+use greendot_engine::server::{OutOfReach, RedisStore};
 
 use crate::common::{Heard, Server, until};
 use crate::people::{Person, apart, now, share};
@@ -212,4 +212,23 @@ async fn with_redis_gone_people_still_connect() {
     let mut bo = one.open().await;
     bo.hello("bo", "1").await;
     assert!(matches!(bo.hear().await, Heard::Welcome(_)));
+}
+
+#[tokio::test]
+async fn with_redis_gone_the_application_is_told_what_nobody_can_say() {
+    let mut redis = redis(&[]);
+    let (servers, mut ana, _bo) = apart(&redis).await;
+    let [one, other] = &servers;
+    let _cy = Person::new(other, "cy", &[]).await;
+    assert_eq!(one.presence.state("cy").await.state, State::Online);
+    redis.kill().expect("it runs");
+    // Asked before the node knows that the store is gone, and answered all the same.
+    assert_eq!(one.presence.state("cy").await.state, State::Unknown);
+    assert_eq!(one.presence.sessions("cy").await, Err(OutOfReach));
+    assert_eq!(one.presence.where_is("cy").await, Err(OutOfReach));
+    // Whom somebody watches there, and who is there, a node knows.
+    assert_eq!(one.presence.state("bo").await.state, State::Online);
+    assert_eq!(other.presence.state("cy").await.state, State::Online);
+    assert_eq!(other.presence.sessions_here("cy").len(), 1);
+    assert_eq!(ana.sees(), Some(State::Online));
 }

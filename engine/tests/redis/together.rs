@@ -5,7 +5,7 @@ use std::time::Duration;
 use greendot_engine::protocol::{ClientFrame, CloseCode, Mode, State};
 use greendot_engine::server::{Contacts, RedisStore};
 
-use crate::common::{Heard, Row, Server, builder};
+use crate::common::{Heard, Row, Server, builder, quick};
 use crate::rig::{cluster, redis, share, share_with};
 
 /// A revocation reaches every server within this.
@@ -45,6 +45,7 @@ over_both!(
     who_blocks_looks_like_who_has_left,
     many_users_are_watched_at_once,
     a_user_is_found_at_every_server,
+    how_a_user_stands_is_known_at_every_server,
     who_is_in_a_room_is_told_at_every_server,
     what_the_application_takes_back_is_taken_back_at_every_server,
 );
@@ -148,28 +149,64 @@ async fn many_users_are_watched_at_once(url: &str) {
 
 async fn a_user_is_found_at_every_server(url: &str) {
     let (one, other) = two(url).await;
-    assert_ne!(one.presence.node(), other.presence.node());
+    let (here, there) = (one.presence.node(), other.presence.node());
+    assert_ne!(here, there);
     assert_eq!(one.presence.where_is("ana").await, Ok(vec![]));
     let _tab = one.connect("ana", "tab").await;
     let phone = other.connect("ana", "phone").await;
+    // Its node names it once, however many it holds.
+    let tablet = other.connect("ana", "tablet").await;
+    let mut both = vec![here, there];
+    both.sort();
     for server in [&one, &other] {
-        let mut places = server.presence.where_is("ana").await.expect("the store answers");
-        places.sort_by(|one, other| one.session.cmp(&other.session));
-        let found: Vec<_> = places.iter().map(|it| (it.node, it.session.as_str())).collect();
-        let (here, there) = (one.presence.node(), other.presence.node());
-        assert_eq!(found, [(there, "phone"), (here, "tab")]);
+        assert_eq!(server.presence.where_is("ana").await, Ok(both.clone()));
+        let sessions = server.presence.sessions("ana").await.expect("the store answers");
+        let mut found: Vec<_> = sessions.iter().map(|it| (it.id.as_str(), it.node)).collect();
+        found.sort();
+        assert_eq!(found, [("phone", there), ("tab", here), ("tablet", there)]);
+        // A covered session ends by its node's lease, up to a renewal after its ttl.
+        let ttl = Duration::from_millis(quick().ttl.as_millis());
+        let in_time = |it: Duration| it > ttl / 2 && it <= ttl + Duration::from_secs(1);
+        assert!(sessions.iter().all(|it| in_time(it.ends_in)), "{sessions:?}");
     }
-    // A message goes to the node that is named, which knows the session.
-    assert_eq!(other.presence.sessions("ana")[0].id, "phone");
-    drop(phone);
-    loop {
-        let places = one.presence.where_is("ana").await.expect("the store answers");
-        if places.len() == 1 {
-            assert_eq!(places[0].session, "tab");
-            break;
-        }
+    // A message goes to the node that is named, which knows its sessions.
+    let held = |server: &Server| {
+        let mut ids: Vec<_> =
+            server.presence.sessions_here("ana").into_iter().map(|it| it.id).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(held(&one), ["tab"]);
+    assert_eq!(held(&other), ["phone", "tablet"]);
+    drop((phone, tablet));
+    while one.presence.where_is("ana").await != Ok(vec![here]) {
         tokio::task::yield_now().await;
     }
+}
+
+async fn how_a_user_stands_is_known_at_every_server(url: &str) {
+    let (one, other) = two(url).await;
+    let shown = async |server: &Server| server.presence.state("ana").await;
+    assert_eq!(shown(&other).await.state, State::Offline);
+    assert_eq!(shown(&other).await.last_seen, None);
+    let mut tab = one.connect("ana", "tab").await;
+    for server in [&one, &other] {
+        // Nobody watches her there.
+        assert_eq!(shown(server).await.state, State::Online);
+    }
+    other.presence.set_note("ana", "in a meeting").expect("short enough");
+    assert_eq!(shown(&one).await.note, "in a meeting");
+    one.presence.set_mode("ana", Mode::Invisible);
+    assert_eq!(shown(&one).await.state, State::Offline);
+    // What everybody may see is not all that there is.
+    assert_eq!(other.presence.sessions("ana").await.expect("the store answers").len(), 1);
+    one.presence.set_mode("ana", Mode::Dnd);
+    assert_eq!(shown(&one).await.state, State::Dnd);
+    tab.send(&ClientFrame::Bye).await;
+    while shown(&other).await.state != State::Offline {
+        tokio::task::yield_now().await;
+    }
+    assert!(shown(&one).await.last_seen.is_some());
 }
 
 async fn who_is_in_a_room_is_told_at_every_server(url: &str) {

@@ -61,8 +61,8 @@ async fn transitions_end_with_the_engine() {
 async fn the_application_can_look_and_act() {
     let server = Server::start(builder()).await;
     let presence = &server.presence;
-    assert_eq!(presence.state("bo").state, State::Offline);
-    assert_eq!(presence.state("bo").last_seen, None);
+    assert_eq!(presence.state("bo").await.state, State::Offline);
+    assert_eq!(presence.state("bo").await.last_seen, None);
     let mut ana = server.connect("ana", "1").await;
     let mut bo = server.connect("bo", "phone").await;
     assert_eq!(ana.watch(&["bo"]).await, [Row::of(1, State::Online)]);
@@ -77,8 +77,8 @@ async fn the_application_can_look_and_act() {
 
     presence.set_mode("bo", Mode::Invisible);
     assert_eq!(ana.hear_event().await, Row::of(1, State::Offline).seen());
-    assert_eq!(presence.state("bo").state, State::Offline);
-    let sessions = presence.sessions("bo");
+    assert_eq!(presence.state("bo").await.state, State::Offline);
+    let sessions = presence.sessions_here("bo");
     assert_eq!(sessions.len(), 1);
     assert_eq!(sessions[0].id, "phone");
     assert!(!sessions[0].lingering && !sessions[0].idle && !sessions[0].passive);

@@ -29,7 +29,7 @@ async fn the_user_is_who_the_token_says() {
     };
     let server = Server::start(with(check)).await;
     let _ana = server.connect("secret-of-ana", "1").await;
-    assert_eq!(server.presence.state("ana").state, State::Online);
+    assert_eq!(server.presence.state("ana").await.state, State::Online);
     let mut eve = server.open().await;
     eve.hello("guess-of-ana", "1").await;
     eve.hear_close(CloseCode::BadToken).await;
@@ -101,7 +101,7 @@ async fn a_client_that_left_while_its_token_was_checked_was_never_there() {
     release.notify_one();
     until(|| server.presence.open_connections() == 2).await;
     ana.beat(1).await;
-    assert_eq!(server.presence.state("bo").last_seen, None);
+    assert_eq!(server.presence.state("bo").await.last_seen, None);
 }
 
 #[tokio::test]
@@ -246,7 +246,7 @@ async fn a_cookie_says_who_it_is_to_pages_of_an_allowed_origin_alone() {
     let mut bo = from_page(&server, page, Some("session=bo")).await.ok().unwrap();
     bo.hello("", "1").await;
     assert!(matches!(bo.hear().await, Heard::Welcome(_)));
-    assert_eq!(server.presence.state("bo").state, State::Online);
+    assert_eq!(server.presence.state("bo").await.state, State::Online);
     // On the open connection the cookie is still there.
     bo.send(&ClientFrame::Token("fresh")).await;
     assert_eq!(bo.hear().await, Heard::Token(Span::from_secs(1000)));

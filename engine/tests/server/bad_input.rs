@@ -223,7 +223,7 @@ async fn a_note_too_long_is_an_error_and_the_old_one_stays() {
     let Heard::Error(ErrorCode::NoteTooLong, 0, _) = scene.bo.hear().await else {
         panic!("no error")
     };
-    assert_eq!(scene.server.presence.state("bo").note, "old");
+    assert_eq!(scene.server.presence.state("bo").await.note, "old");
     scene.ana.beat(1).await;
 }
 

@@ -39,7 +39,7 @@ async fn a_beacon_says_closing_for_a_connection_that_still_looks_open() {
     assert_eq!(bo.watch(&["ana"]).await, [Row::of(1, State::Online)]);
     let answer = beacon(&server, &ticket).await;
     assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
-    assert!(server.presence.sessions("ana")[0].lingering);
+    assert!(server.presence.sessions_here("ana")[0].lingering);
     assert_eq!(bo.hear_event().await, Row::of(1, State::Offline).seen());
 }
 
@@ -48,12 +48,12 @@ async fn a_ticket_is_good_once() {
     let server = Server::start(builder()).await;
     let (mut ana, ticket) = connect(&server, "ana", "1").await;
     beacon(&server, &ticket).await;
-    assert!(server.presence.sessions("ana")[0].lingering);
+    assert!(server.presence.sessions_here("ana")[0].lingering);
     // The page is there after all.
     ana.beat(1).await;
-    assert!(!server.presence.sessions("ana")[0].lingering);
+    assert!(!server.presence.sessions_here("ana")[0].lingering);
     beacon(&server, &ticket).await;
-    assert!(!server.presence.sessions("ana")[0].lingering);
+    assert!(!server.presence.sessions_here("ana")[0].lingering);
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_ticket_ends_with_its_connection_and_says_nothing_of_a_later_one() {
     drop(old);
     until(|| server.presence.open_connections() == 1).await;
     beacon(&server, &before).await;
-    assert!(!server.presence.sessions("ana")[0].lingering);
+    assert!(!server.presence.sessions_here("ana")[0].lingering);
     new.beat(1).await;
 }
 
@@ -87,6 +87,6 @@ async fn the_answer_gives_nothing_away() {
         answers.push(beacon(&server, body).await);
     }
     assert!(answers.iter().all(|it| *it == answers[0]), "{answers:?}");
-    assert!(server.presence.sessions("ana")[0].lingering);
-    assert!(!server.presence.sessions("bo")[0].lingering);
+    assert!(server.presence.sessions_here("ana")[0].lingering);
+    assert!(!server.presence.sessions_here("bo")[0].lingering);
 }

@@ -43,10 +43,13 @@ async fn after_any_coming_and_going_every_view_is_true() {
     // Who left without a word lingers a little.
     for (user, client) in &there {
         if client.is_none() {
-            crate::common::until(|| server.presence.sessions(&name(*user)).is_empty()).await;
+            crate::common::until(|| server.presence.sessions_here(&name(*user)).is_empty()).await;
         }
     }
-    let truth: Vec<State> = names.iter().map(|it| server.presence.state(it).state).collect();
+    let mut truth = Vec::new();
+    for name in &names {
+        truth.push(server.presence.state(name).await.state);
+    }
     for (client, view) in &mut watchers {
         // What comes before the answer was sent before it; what has been marked by now waits for
         // a tick at most.

@@ -309,6 +309,17 @@ pub(crate) async fn until(holds: impl Fn() -> bool) {
     waited.await.expect("it never came to be");
 }
 
+/// Waits until everybody may see that the user is gone.
+#[expect(clippy::disallowed_methods, reason = "waits for a condition that nothing announces")]
+pub(crate) async fn until_offline(server: &Server, user: &str) {
+    let waited = tokio::time::timeout(PATIENCE, async {
+        while server.presence.state(user).await.state != State::Offline {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    });
+    waited.await.expect("it never went offline");
+}
+
 #[expect(clippy::disallowed_methods, reason = "a test plays several parts at once")]
 pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
     tokio::spawn(task);

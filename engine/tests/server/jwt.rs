@@ -87,7 +87,7 @@ async fn each_kind_of_key_lets_in_whom_its_owner_signs_for() {
         let auth = JwtAuth::key_file(key_file(&format!("{kind}.pub.pem"))).unwrap();
         let server = serve(auth).await;
         let _bo = server.connect(&sign(&format!("{kind}.pem"), &bo()), "1").await;
-        assert_eq!(server.presence.state("bo").state, State::Online, "{kind}");
+        assert_eq!(server.presence.state("bo").await.state, State::Online, "{kind}");
         let forged = sign(if kind == "ed" { "other.pem" } else { "ed.pem" }, &bo());
         assert_eq!(shown(&server, &forged).await, BAD, "{kind}");
     }
@@ -169,7 +169,7 @@ async fn the_user_is_in_the_claim_that_was_named() {
     let server = serve(auth.user_claim("uid")).await;
     let claims = json!({ "sub": "other", "uid": 17, "exp": ahead(60) });
     let _client = server.connect(&sign("ed.pem", &claims), "1").await;
-    assert_eq!(server.presence.state("17").state, State::Online);
+    assert_eq!(server.presence.state("17").await.state, State::Online);
     assert_eq!(shown(&server, &sign("ed.pem", &bo())).await, BAD);
 }
 

@@ -6,7 +6,7 @@ use greendot_engine::protocol::{ClientFrame, State};
 use greendot_engine::server::{Contacts, Limits, RoomMembers};
 use serde_json::{Value, json};
 
-use crate::common::{Server, builder, exchange, until};
+use crate::common::{Server, builder, exchange, until_offline};
 
 /// An answer: status, headers (but for the date) and body.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ async fn the_first_poll_tells_everything_and_a_mark_what_changed_since() {
     let same = poll(&server, "ana", &json!({ "users": users, "mark": first.mark() })).await;
     assert_eq!((same.users(), &same.body["full"]), (vec![], &json!(false)));
     bo.send(&ClientFrame::Bye).await;
-    until(|| server.presence.state("bo").state == State::Offline).await;
+    until_offline(&server, "bo").await;
     let next = poll(&server, "ana", &json!({ "users": users, "mark": same.mark() })).await;
     assert_eq!(next.users(), [("bo", "offline")]);
     assert!(next.body["users"][0]["seen_ago_ms"].is_u64(), "{next:?}");
@@ -73,7 +73,7 @@ async fn the_first_poll_tells_everything_and_a_mark_what_changed_since() {
         assert_eq!((all.users().len(), &all.body["full"]), (2, &json!(true)), "{mark}");
     }
     // Nobody was there by that.
-    assert_eq!(server.presence.state("ana").last_seen, None);
+    assert_eq!(server.presence.state("ana").await.last_seen, None);
 }
 
 #[tokio::test]
@@ -146,18 +146,18 @@ async fn a_poll_in_a_sessions_name_keeps_it_for_two_intervals() {
     let server = Server::start(builder()).await;
     let body = json!({ "users": ["bo"], "session": "s1", "interval_ms": 100, "idle": true });
     assert_eq!(poll(&server, "ana", &body).await.status, 200);
-    assert_eq!(server.presence.sessions("ana").len(), 1);
-    assert_eq!(server.presence.state("ana").state, State::Away);
+    assert_eq!(server.presence.sessions_here("ana").len(), 1);
+    assert_eq!(server.presence.state("ana").await.state, State::Away);
     let hidden =
         json!({ "users": [], "session": "s1", "mode": { "mode": "invisible", "fresh": true } });
     let answer = poll(&server, "ana", &hidden).await;
     assert_eq!((answer.status, answer.users()), (200, vec![]), "{answer:?}");
-    assert_eq!(server.presence.state("ana").state, State::Offline);
+    assert_eq!(server.presence.state("ana").await.state, State::Offline);
     let shown = json!({ "users": [], "session": "s1", "interval_ms": 100, "mode": { "mode": "auto", "fresh": true } });
     assert_eq!(poll(&server, "ana", &shown).await.status, 200);
-    assert_ne!(server.presence.state("ana").state, State::Offline);
-    until(|| server.presence.state("ana").state == State::Offline).await;
-    assert!(server.presence.state("ana").last_seen < Some(Duration::from_secs(5)));
+    assert_ne!(server.presence.state("ana").await.state, State::Offline);
+    until_offline(&server, "ana").await;
+    assert!(server.presence.state("ana").await.last_seen < Some(Duration::from_secs(5)));
 }
 
 #[tokio::test]

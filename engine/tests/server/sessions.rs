@@ -51,14 +51,14 @@ async fn a_drop_is_shown_only_after_grace_and_a_return_within_it_not_at_all() {
     let bo = server.connect("bo", "1").await;
     assert_eq!(ana.watch(&["bo"]).await, [Row::of(1, State::Online)]);
     drop(bo);
-    crate::common::until(|| server.presence.sessions("bo")[0].lingering).await;
+    crate::common::until(|| server.presence.sessions_here("bo")[0].lingering).await;
     let bo = server.connect("bo", "1").await;
-    assert!(!server.presence.sessions("bo")[0].lingering);
+    assert!(!server.presence.sessions_here("bo")[0].lingering);
     // Nothing came of it: the answer to the beat is the next that ana hears.
     ana.beat(1).await;
     drop(bo);
     assert_eq!(ana.hear_event().await, Row::of(1, State::Offline).seen());
-    assert!(server.presence.sessions("bo").is_empty());
+    assert!(server.presence.sessions_here("bo").is_empty());
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn a_session_that_connects_again_takes_over_from_its_old_connection() {
     new.beat(7).await;
     // Neither the take-over nor the end of the old connection shows.
     ana.beat(8).await;
-    assert_eq!(server.presence.sessions("bo").len(), 1);
+    assert_eq!(server.presence.sessions_here("bo").len(), 1);
 }
 
 #[tokio::test]
@@ -95,12 +95,14 @@ async fn a_silent_client_is_pinged_and_lives_on_by_its_pongs() {
     let server = Server::start(builder()).await;
     // The library answers pings while somebody reads, as a browser does for a frozen page.
     let mut bo = server.connect("bo", "1").await;
-    let before = server.presence.sessions("bo")[0].ends_in;
+    let before = server.presence.sessions_here("bo")[0].ends_in;
     crate::common::spawn(async move {
         bo.hear().await;
     });
-    crate::common::until(|| server.presence.sessions("bo")[0].ends_in < before / 100 * 97).await;
-    crate::common::until(|| server.presence.sessions("bo")[0].ends_in > before / 100 * 99).await;
+    crate::common::until(|| server.presence.sessions_here("bo")[0].ends_in < before / 100 * 97)
+        .await;
+    crate::common::until(|| server.presence.sessions_here("bo")[0].ends_in > before / 100 * 99)
+        .await;
 }
 
 #[tokio::test]
@@ -153,7 +155,7 @@ async fn the_mode_comes_back_with_the_client_before_anybody_sees_the_user() {
     let Heard::Welcome(welcome) = bo.hear().await else { panic!("no welcome") };
     assert_eq!(welcome.mode, Mode::Invisible);
     ana.beat(1).await;
-    assert_eq!(server.presence.state("bo").state, State::Unknown);
+    assert_eq!(server.presence.state("bo").await.state, State::Unknown);
 }
 
 #[tokio::test]

@@ -89,7 +89,7 @@ async fn what_arrived_just_before_the_deadline_counts() {
     // Nobody reads here, so no pong keeps the session.
     let mut bo = server.connect("bo", "1").await;
     let mut transitions = server.presence.transitions();
-    let left = || server.presence.sessions("bo")[0].ends_in;
+    let left = || server.presence.sessions_here("bo")[0].ends_in;
     until(|| left() < Duration::from_millis(150)).await;
     let mut beat = Vec::new();
     binary::encode_client(&ClientFrame::Beat(Beat { number: 7, input_age_secs: None }), &mut beat);

@@ -69,6 +69,13 @@ pub enum Output {
         /// Where the user's sessions are; none if nobody can say now.
         places: Option<Vec<Place>>,
     },
+    /// The answer to [`super::Node::show`].
+    Shown {
+        /// The number that the ask was given.
+        ask: u64,
+        /// How everybody may see the user; unknown if nobody can say now.
+        answer: Box<Answer>,
+    },
     /// May this user join this room? Answer with [`super::Node::handle_may_join`].
     MayJoin {
         /// The question's number.

@@ -15,8 +15,8 @@ use super::asking::Purpose;
 use super::output::{Answer, Mark};
 use super::room_polls::RoomsLook;
 use super::shared::{Shared, Then};
-use super::{Node, Output};
-use crate::core::directory::{Face, Outlook, Record, SessionView};
+use super::{HeldSession, Node, Output};
+use crate::core::directory::{Face, Outlook, Record};
 use crate::core::gate::{Fineness, Glimpse, Sight};
 use crate::store::{NodeId, OutlookReport, Place, Report, Request};
 
@@ -180,9 +180,54 @@ impl Node {
                 return self.submit(now, request, Then::Located { ask, user });
             }
             Some(_) => None,
-            None => Some(self.sessions(user).into_iter().map(|it| place(it.view)).collect()),
+            None => Some(self.sessions(user).into_iter().map(|it| place(now, it)).collect()),
         };
         self.located(ask, places);
+    }
+
+    /// How everybody may see a user, over all nodes; [`Output::Shown`] brings it under the number `ask`. While the shared
+    /// store is out of reach it is told as far as this node knows, and is unknown beyond that (rule 12 b).
+    pub fn show(&mut self, now: Time, ask: u64, user: &str) {
+        let user: Arc<str> = user.into();
+        match &self.shared {
+            Some(shared) if !shared.is_lost() => {
+                let (viewer, users) = (Arc::clone(&user), vec![Arc::clone(&user)]);
+                self.submit(now, Request::Read { viewer, users }, Then::Shown { ask, user });
+            }
+            Some(_) => self.show_blind(now, ask, &user),
+            None => {
+                let answer = self.read_public(now, &user, |it| Answer::new(now, &user, &it));
+                self.shown(ask, answer);
+            }
+        }
+    }
+
+    /// The store has said how the user stands; nothing of one never heard of.
+    pub(super) fn show_report(
+        &mut self,
+        now: Time,
+        said: Time,
+        ask: u64,
+        user: &Arc<str>,
+        report: Option<&Report>,
+    ) {
+        let record = report.map(|it| Record::of(said, it)).unwrap_or_default();
+        let glimpse = Glimpse::of(&record, Sight::PUBLIC, self.watches.light(now));
+        self.shown(ask, Answer::new(now, user, &glimpse));
+    }
+
+    /// The store cannot be asked.
+    pub(super) fn show_blind(&mut self, now: Time, ask: u64, user: &Arc<str>) {
+        let held = self.held_here(user, user);
+        let known = self.watches.record(user, false).or(held.as_ref());
+        let light = self.watches.light(now);
+        let glimpse =
+            known.map_or_else(Glimpse::unknown, |it| Glimpse::of(it, Sight::PUBLIC, light));
+        self.shown(ask, Answer::new(now, user, &glimpse));
+    }
+
+    fn shown(&mut self, ask: u64, answer: Answer) {
+        self.say(Output::Shown { ask, answer: Box::new(answer) });
     }
 
     pub(super) fn located(&mut self, ask: u64, places: Option<Vec<Place>>) {
@@ -446,7 +491,7 @@ impl Node {
 }
 
 /// A session of a node that works alone.
-fn place(view: SessionView) -> Place {
+fn place(now: Time, HeldSession { view, deadline, .. }: HeldSession) -> Place {
     Place {
         node: NodeId::default(),
         session: view.session,
@@ -454,6 +499,7 @@ fn place(view: SessionView) -> Place {
         lingering: view.lingering,
         idle: view.idle,
         passive: view.passive,
+        ends_in: deadline.since(now),
     }
 }
 

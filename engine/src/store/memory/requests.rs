@@ -147,7 +147,7 @@ impl Store for MemoryStore {
                 reports = self.read(now, users);
                 outlooks.push(self.outlook(now, viewer));
             }
-            Request::Locate { user } => places = self.places(user),
+            Request::Locate { user } => places = self.places(now, user),
             Request::List { viewer, at_most } => {
                 let present = self.directory.present(*at_most);
                 reports = present.into_iter().map(|it| self.report(now, it)).collect();
@@ -265,3 +265,4 @@ fn leave(interested: &mut BTreeMap<Arc<str>, BTreeSet<NodeId>>, node: NodeId, na
         }
     }
 }
+                ends_in: self.deadline_of(seat).since(now),

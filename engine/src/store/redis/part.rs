@@ -76,6 +76,7 @@ fn place(words: &mut Words<'_>) -> Result<Place, BadWords> {
         lingering: words.flag()?,
         idle: words.flag()?,
         passive: words.flag()?,
+        ends_in: words.span()?,
     })
 }
 

@@ -223,6 +223,13 @@ pub(super) async fn each_session_is_found_at_its_node(stage: &Stage) {
         lingering: false,
         idle: false,
         passive: false,
+        ends_in: Span::ZERO,
+    };
+    // Who lingers ends then; others by ttl, up to a renewal of their node later.
+    let ends: Vec<u64> = places.iter().map(|it| it.ends_in.as_millis()).collect();
+    assert!((50_000..=60_000).contains(&ends[0]) && (1_000..=3_000).contains(&ends[1]), "{ends:?}");
+    let undated = |it: Vec<Place>| -> Vec<Place> {
+        it.into_iter().map(|it| Place { ends_in: Span::ZERO, ..it }).collect()
     };
     assert_eq!(
         undated(places),

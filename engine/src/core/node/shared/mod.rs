@@ -75,6 +75,8 @@ pub(in crate::core::node) enum Then {
     Asked(Look),
     /// A [`Node::locate`].
     Located { ask: u64, user: Arc<str> },
+    /// A [`Node::show`].
+    Shown { ask: u64, user: Arc<str> },
     /// A [`Node::list`].
     Listed { ask: u64, viewer: Arc<str> },
     /// The reply says all there is to do.

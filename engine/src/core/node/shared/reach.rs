@@ -122,6 +122,7 @@ impl Node {
             Then::Listed { ask, viewer } => self.answer_list(now, now, ask, viewer, &[], None),
             Then::Loaded(_)
             | Then::Watched(_)
+            Then::Shown { ask, user } => self.show_blind(now, ask, &user),
             | Then::Looked
             | Then::LookedInto
             | Then::Joined { .. }
@@ -159,6 +160,7 @@ impl Node {
                 Then::Listed { ask, viewer } => self.list(now, ask, &viewer),
                 _ => {}
             }
+                Then::Shown { ask, user } => self.show(now, ask, &user),
             let Some(shared) = self.shared.as_mut() else { return };
             let Some(word) = it.word else { continue };
             let later = shared.pending.iter().chain(answered).filter_map(|it| it.word.as_ref());
@@ -283,9 +285,9 @@ impl Node {
     }
 
     pub(super) fn tell_stale(&mut self) {
+        self.watches.count_anew();
         for conn in self.conn_ids() {
             self.leases.wait(conn, Waiting::STALE);
-        self.watches.count_anew();
             self.wake(conn);
         }
     }

@@ -126,6 +126,9 @@ impl Node {
             }
             Then::RoomsRead(look) => self.rooms_read(now, look, &reply.rooms),
             Then::Located { ask, .. } => self.located(ask, Some(reply.places.clone())),
+            Then::Shown { ask, user } => {
+                self.show_report(now, said, ask, &user, reply.reports.first());
+            }
             Then::Listed { ask, viewer } => {
                 let outlook = reply.outlooks.first();
                 self.answer_list(now, said, ask, viewer, &reply.reports, outlook);
