@@ -78,7 +78,8 @@ pub struct MemoryStore {
     /// Sessions that their node covers.
     covered: BTreeMap<NodeId, BTreeSet<SessionId>>,
     nodes: BTreeMap<NodeId, NodeRow>,
-    subscribers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
+    /// Nodes that want to hear of a user, and how many watch it at each.
+    subscribers: BTreeMap<Arc<str>, BTreeMap<NodeId, u32>>,
     past: Past,
     /// Nodes with connections of a user that look.
     lookers: BTreeMap<Arc<str>, BTreeSet<NodeId>>,
@@ -228,8 +229,8 @@ impl MemoryStore {
 
     fn report(&self, now: Time, user: UserId) -> Report {
         let record = self.directory.record(user);
-        Report {
         let name = self.directory.shared_name(user);
+        Report {
             public: record.public,
             own: record.own,
             note: record.note,
@@ -237,6 +238,8 @@ impl MemoryStore {
             heard: record.heard,
             wish: record.wish,
             wishes: record.wishes,
+            watchers: self.subscribers.get(&name).into_iter().flat_map(BTreeMap::values).sum(),
+            user: name,
         }
     }
 
@@ -291,8 +294,13 @@ impl MemoryStore {
     fn spread(&mut self, now: Time, user: UserId) -> Report {
         let report = self.report(now, user);
         let epoch = self.directory.epoch();
-        let nodes: Vec<NodeId> =
-            self.subscribers.get(&report.user).into_iter().flatten().copied().collect();
+        let nodes: Vec<NodeId> = self
+            .subscribers
+            .get(&report.user)
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .copied()
+            .collect();
         for node in nodes {
             self.tell(node, Notice::Changed { epoch, at: now, report: report.clone() });
         }

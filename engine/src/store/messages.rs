@@ -175,6 +175,11 @@ pub enum Request {
         /// The users.
         users: Vec<Arc<str>>,
     },
+    /// So many watch each of these users at this node, which is told of them.
+    Count {
+        /// The users with the number of watchers of each.
+        users: Vec<(Arc<str>, u32)>,
+    },
     /// How exactly others may see when the user was there last.
     SetLastSeen {
         /// The user.
@@ -324,6 +329,8 @@ pub struct Report {
     pub wishes: u32,
 }
 
+    /// How many watch the user, by the counts of all nodes ([`Request::Count`]).
+    pub watchers: u32,
 /// What stands between one viewer and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutlookReport {
@@ -404,6 +411,9 @@ pub struct Place {
     pub passive: bool,
 }
 
+    /// When it ends if nothing more is heard of it: by its own deadline, or by its node's lease, which has it end no sooner
+    /// than it may (rule 10).
+    pub ends_in: Span,
 /// What a request about a session found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldBy {
@@ -411,9 +421,6 @@ pub enum HeldBy {
     Nobody,
     /// The node that asked holds it.
     You {
-    /// When it ends if nothing more is heard of it: by its own deadline, or by its node's lease, which has it end no sooner
-    /// than it may (rule 10).
-    pub ends_in: Span,
         /// The session's generation.
         generation: u64,
         /// The user's mode.

@@ -5,10 +5,17 @@
 //! shown last. What has changed back by then costs nothing. A change during a round is followed by
 //! another round in the same order, an interval after this one began. So no watcher hears more often than once an interval, however
 //! few they are, and none later than an interval after a change with none shortly before it.
+//!
+//! Watchers count over all nodes. Each node counts its own, and tells the shared store, once a second, of users for whom that
+//! number has changed by a thirty-second of the limit; the sum comes with each report of the user, so that it is known
+//! whenever there is something to tell. It is short of the truth by less than that step a node.
+
+use std::sync::Arc;
 
 use greendot_protocol::{Span, Time};
 
 use super::Watches;
+use super::subject::Subject;
 use crate::core::gate::HOUR;
 use crate::core::slab::Id;
 
@@ -28,6 +35,9 @@ pub(crate) struct CrowdRule {
     /// Above so many they are told only whether the user was there within the hour.
     pub(crate) throng: usize,
 }
+
+/// The shared store is told how many watch a user at this node when that has changed by this part of the limit.
+const COUNTED: usize = 32;
 
 /// A round of telling.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +67,37 @@ impl Round {
 }
 
 impl Watches {
+    /// The user may have other watchers now than the shared store was told of.
+    pub(super) fn recount(&mut self, id: Id) {
+        let Some(counted) = self.counted.as_mut() else { return };
+        let step = (self.crowds.limit / COUNTED).max(1);
+        let changed = |it: &&mut Subject| it.watchers.len().abs_diff(it.counted as usize) >= step;
+        let Some(subject) = self.subjects.get_mut(id).filter(changed) else { return };
+        subject.counted = subject.watchers.len() as u32;
+        counted.insert(Arc::clone(&subject.name), subject.counted);
+    }
+
+    /// How many watch each of these users here: what the shared store is to be told.
+    pub(crate) fn take_counted(&mut self) -> Vec<(Arc<str>, u32)> {
+        self.counted.as_mut().map_or(Vec::new(), |it| std::mem::take(it).into_iter().collect())
+    }
+
+    /// From now on it is noted of whom the shared store is to be told.
+    pub(crate) fn begin_counting(&mut self) {
+        self.counted.get_or_insert_default();
+    }
+
+    /// The shared store is told anew of whom this node wants to hear.
+    pub(crate) fn count_anew(&mut self) {
+        self.take_counted();
+        for id in self.subjects.iter().map(|it| it.0).collect::<Vec<_>>() {
+            if let Some(subject) = self.subjects.get_mut(id) {
+                subject.counted = 0;
+            }
+            self.recount(id);
+        }
+    }
+
     /// When the next part of a crowd is due.
     pub(crate) fn crowd_deadline(&self) -> Time {
         self.rounds.first().map_or(Time::MAX, |it| it.0)
@@ -151,7 +192,7 @@ impl Watches {
     /// One that is shown from afar looks gone an hour after it went.
     fn await_hour(&mut self, now: Time, earliest: Time, id: Id) {
         let Some(subject) = self.subjects.get(id) else { return };
-        if subject.watchers.len() <= self.crowds.throng {
+        if subject.many() <= self.crowds.throng {
             return;
         }
         let seen = subject.record.as_ref().filter(|it| !it.public.is_present());

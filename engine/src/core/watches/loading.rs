@@ -139,7 +139,8 @@ impl Watches {
     /// What the store said of a user at `said`, unless something newer is known.
     pub(crate) fn take(&mut self, now: Time, said: Time, report: &Report) {
         let Some(id) = self.subject(&report.user) else { return };
-        let Some(known) = self.subjects.get(id.0) else { return };
+        let Some(known) = self.subjects.get_mut(id.0) else { return };
+        known.elsewhere = report.watchers.saturating_sub(known.counted);
         let record = Record::of(said, report);
         let change = match &known.record {
             // Last seen is found out later than the change now and then: that is no change that anybody

@@ -17,7 +17,7 @@ mod subject;
 mod transmit;
 mod viewer;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::quality::{FixedState, SeedableRandomState};
@@ -82,6 +82,8 @@ pub(crate) struct Watches {
     crowds: CrowdRule,
     /// When the next part of a crowd is to be told, by user.
     rounds: BTreeSet<(Time, Id)>,
+    /// Users of whom the shared store is to be told how many watch them here, if there is one.
+    counted: Option<BTreeMap<Arc<str>, u32>>,
     /// Users whom nobody watches any more.
     forgotten: Vec<Arc<str>>,
     /// Users of whom nobody wanted to know for a moment, at least, while the store could not be asked.
@@ -188,6 +190,7 @@ impl Watches {
             blind: false,
             crowds,
             rounds: BTreeSet::new(),
+            counted: None,
             forgotten: Vec::new(),
             idle: Vec::new(),
             audited,
@@ -279,9 +282,9 @@ impl Watches {
 
     /// Puts a watch where its user finds it.
     fn insert(&mut self, watch: Watch) -> Id {
-        let (subject, own, under) = (watch.subject, watch.own, watch.under);
+        let (subject_id, own, under) = (watch.subject, watch.own, watch.under);
         let id = self.watches.insert(watch);
-        if let Some(subject) = self.subjects.get_mut(subject) {
+        if let Some(subject) = self.subjects.get_mut(subject_id) {
             let watchers = subject.list(own, under);
             watchers.push(id);
             let place = watchers.len() as u32 - 1;
@@ -289,6 +292,7 @@ impl Watches {
                 row.place = place;
             }
         }
+        self.recount(subject_id);
         id
     }
 
@@ -365,7 +369,7 @@ impl Watches {
     /// Marks every watcher of a user who is not the user itself, a crowd part by part.
     fn tell_watchers(&mut self, now: Time, id: Id) {
         let Some(subject) = self.subjects.get(id) else { return };
-        if subject.watchers.len() > self.crowds.limit {
+        if subject.many() > self.crowds.limit {
             return self.tell_crowd(now, id);
         }
         for &watch in &subject.watchers {
@@ -380,7 +384,7 @@ impl Watches {
             return self.touch_member(now, watch, false);
         }
         let subject = self.subjects.get(row.subject);
-        if !row.own && subject.is_some_and(|it| it.watchers.len() > self.crowds.limit) {
+        if !row.own && subject.is_some_and(|it| it.many() > self.crowds.limit) {
             return self.tell_crowd(now, row.subject);
         }
         self.outboxes.mark(watch);
@@ -429,6 +433,7 @@ impl Watches {
         }
         subject.asked &= !subject.watchers.is_empty();
         subject.kept |= self.blind && was_open && self.idle.len() < IDLE;
+        self.recount(gone.subject);
         self.forget_if_idle(gone.subject);
     }
 
@@ -450,6 +455,9 @@ impl Watches {
                 self.rounds.remove(&(round.next, id));
             }
             self.names.remove(&subject.name);
+            if let Some(counted) = self.counted.as_mut() {
+                counted.remove(&subject.name);
+            }
             self.forgotten.push(subject.name);
         }
     }

@@ -75,7 +75,7 @@ impl<'a> Scene<'a> {
         }
         let record = subject.record.as_ref()?;
         let sight = self.sight(watch, &subject.name);
-        if subject.watchers.len() > self.throng {
+        if subject.many() > self.throng {
             return Some(Glimpse::of_afar(record, sight, self.light));
         }
         Some(Glimpse::of(record, sight, self.light))

@@ -14,6 +14,10 @@ pub(super) struct Subject {
     pub(super) name: Arc<str>,
     /// The watches of this user by others; each knows its place in here.
     pub(super) watchers: Vec<Id>,
+    /// How many watch it at other nodes, as far as the shared store has said.
+    pub(super) elsewhere: u32,
+    /// How many here the shared store was told of.
+    pub(super) counted: u32,
     /// The watches by the user's own sessions.
     pub(super) own: Vec<Id>,
     /// Those that rooms keep for the ones who look into them. Apart, or who comes and goes in a room
@@ -37,6 +41,8 @@ impl Subject {
         Self {
             name,
             watchers: Vec::new(),
+            elsewhere: 0,
+            counted: 0,
             own: Vec::new(),
             seats: Vec::new(),
             record,
@@ -45,6 +51,11 @@ impl Subject {
             round: None,
             paced: (Time::ZERO, 0),
         }
+    }
+
+    /// How many watch the user, over all nodes.
+    pub(super) fn many(&self) -> usize {
+        self.watchers.len() + self.elsewhere as usize
     }
 
     /// Whether nobody wants to know of the user.

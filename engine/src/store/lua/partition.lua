@@ -79,7 +79,8 @@ end
 local function put(words, ...)
   local count, all = #words, { ... }
   for i = 1, #all do
-    words[count + i] = worded[all[i]]
+    local it = all[i]
+    words[count + i] = type(it) == 'number' and numbers[it] or worded(it)
   end
 end
 
@@ -130,12 +131,12 @@ local function tell_words(id, notice)
     put(words, epoch, now, row[TOLD])
     notices[id] = words
   end
-  put(words, ...)
   words[#words + 1] = notice
 end
 
 local function tell(id, ...)
   local words = {}
+  put(words, ...)
   tell_words(id, table.concat(words))
 end
 

@@ -28,14 +28,81 @@ local unpacked = setmetatable({}, {
   end,
 })
 
--- A user; what is written is what is marked in its `dirty`: by field, and of sessions by their ids in `moved`.
+-- Interest ---------------------------------------------------------------------------------------
+
+-- By list: the nodes in it that still want to hear, by their ids; `entries` of each, and how many `watchers` they count.
+local heard_by, NOBODY = {}, {}
+
+-- Lists of nodes that want to hear of something name each with what it had let go of by then, and of a user how many watch
+-- it there, if that is many: NODE/HEARS/WATCHERS. What it has let go of since, and who is long gone, falls out of a list
+-- when that is written next.
+local function entry_of(id, row, watchers)
+  return id .. '/' .. row[HEARS] .. (watchers > 0 and '/' .. watchers or '')
+end
+
+-- The list without one of its entries.
+local function without(list, entry)
+  local rest = {}
+  for _, it in ipairs(list or {}) do
+    if it ~= entry then
+      rest[#rest + 1] = it
+    end
+  end
+  return rest
+end
+
+-- The nodes of a list that still want to hear.
+local function hearing(list)
+  list = list or NOBODY
+  local ids = heard_by[list]
+  if ids then
+    return ids
+  end
+  ids = { entries = {}, watchers = 0 }
+  for _, it in ipairs(list) do
+    local id, hears, watchers = string.match(it, '^(%d+)/(%d+)/?(%d*)$')
+    local row = id and node_of(id)
+    if row and row[HEARS] == tonumber(hears) then
+      ids[#ids + 1] = id
+      ids.entries[id] = it
+      ids.watchers = ids.watchers + (tonumber(watchers) or 0)
+    end
+  end
+  heard_by[list] = ids
+  return ids
+end
+
+-- The list without the node that asks.
+local function without_me(list)
+  local ids, rest = hearing(list), {}
+  for _, id in ipairs(ids) do
+    if id ~= me then
+      rest[#rest + 1] = ids.entries[id]
+    end
+  end
+  return rest
+end
+
+-- The list with the node that asks; it says how many watch there, or goes by what it said before.
+local function with_me(list, watchers)
+  local row, rest = myself(), without_me(list)
+  local before = hearing(list).entries[me]
+  rest[#rest + 1] = not watchers and before or entry_of(me, row, watchers or 0)
+  return rest
+end
+
+-- Records ----------------------------------------------------------------------------------------
+
+-- A user; what is written is what is marked: the record and the like by `new_record` and so on, sessions by their ids in
+-- `moved`. Very many are loaded and written at a time, so no more tables are made than it takes.
 local function user_of(name)
   local user = users[name]
   if user then
     return user
   end
-  user = { name = name, key = tag .. ':u:' .. name, sessions = {}, ended = {}, was = {}, count = 0, dirty = {}, moved = {} }
-  local flat = redis.call('HGETALL', user.key)
+  local key, sessions, ended, was, count = tag .. ':u:' .. name, {}, {}, {}, 0
+  local record, said, watching, owners
+  local flat = redis.call('HGETALL', key)
   for i = 1, #flat, 2 do
     local field, value = flat[i], flat[i + 1]
     if field == 'r' then
@@ -49,14 +116,19 @@ local function user_of(name)
     else
       local id, session = string.sub(field, 2), cmsgpack.unpack(value)
       if session[LAST] then
-        user.sessions[id] = session
-        user.was[id] = session[COVERED] and session[UNTIL] == 0 and session[NODE] or 'due'
-        user.count = user.count + 1
+        sessions[id] = session
+        was[id] = session[COVERED] and session[UNTIL] == 0 and session[NODE] or 'due'
+        count = count + 1
       else
         ended[id] = session
       end
     end
   end
+  user = {
+    name = name, key = key, sessions = sessions, ended = ended, was = was, count = count, moved = {},
+    record = record, said = said, watching = watching, owners = owners,
+    new_record = false, new_said = false, new_watching = false, new_owners = false, followed = false,
+  }
   users[name] = user
   order[#order + 1] = user
   return user
@@ -78,10 +150,10 @@ local function report_of(user)
   if it[DIFFERS] then
     own_state, own_version = it[OWN_STATE], it[OWN_VERSION]
   end
-  local words = {}
-  put(words, user.name, it[STATE], it[VERSION], own_state, own_version, it[NOTE], ago(it[SEEN]), it[HEARD] and 1 or 0,
-    it[WISH], it[WISHES])
-  return table.concat(words)
+  local seen = it[SEEN]
+  return worded(user.name) .. numbers[it[STATE]] .. numbers[it[VERSION]] .. numbers[own_state] .. numbers[own_version]
+    .. worded(it[NOTE]) .. (seen and numbers[ago(seen)] or '0:') .. (it[HEARD] and '1:1' or '1:0')
+    .. numbers[it[WISH]] .. numbers[it[WISHES]] .. numbers[hearing(user.watching).watchers]
 end
 
 local function put_report(part, user)
@@ -129,6 +201,12 @@ end
 local function place(user, id)
   local session, was = user.sessions[id], user.was[id]
   local is = session and (session[COVERED] and session[UNTIL] == 0 and session[NODE] or 'due')
+  user.was[id] = is
+  user.moved[id] = true
+  if was == is and is ~= 'due' then
+    return
+  end
+  local name = member(user, id)
   if was and was ~= is then
     -- A sweep may have brought a covered one among those that are due.
     if was == 'due' or redis.call('SREM', tag .. ':c:' .. was, name) == 0 then
@@ -145,79 +223,7 @@ local function place(user, id)
   end
 end
 
--- Interest ---------------------------------------------------------------------------------------
-
--- By list: the nodes in it that still want to hear.
-local heard_by = {}
-
--- Lists of nodes that want to hear of something name each with what it had let go of by then: NODE/HEARS. What it has
--- let go of since, and who is long gone, falls out of a list when that is written next.
-local function entry_of(id, row)
-  return id .. '/' .. row[HEARS]
-end
-
--- The list without one of its entries.
-local function without(list, entry)
-  local rest = {}
-  for _, it in ipairs(list or {}) do
-    if it ~= entry then
-      rest[#rest + 1] = it
-    end
-  end
-  return rest
-end
-
--- The nodes of a list that still want to hear.
-local function hearing(list)
-  if not list then
-    return {}
-  end
-  local ids = heard_by[list]
-  if ids then
-    return ids
-  end
-  ids = {}
-  for _, it in ipairs(list) do
-    local id, hears = string.match(it, '^(%d+)/(%d+)$')
-    local row = id and node_of(id)
-    if row and row[HEARS] == tonumber(hears) then
-      ids[#ids + 1] = id
-    end
-  end
-  heard_by[list] = ids
-  return ids
-end
-
--- The list without the node that asks.
-local function without_me(list)
-  return without(list, entry_of(me, myself()))
-end
-
--- The list with the node that asks.
-local function with_me(list)
-  local row, rest = myself(), {}
-  for _, id in ipairs(hearing(list)) do
-    if id ~= me then
-      rest[#rest + 1] = entry_of(id, node_of(id))
-  user.was[id] = is
-  user.moved[id] = true
-  if was == is and is ~= 'due' then
-    return
-  end
-  local name = member(user, id)
-    end
-  end
-  rest[#rest + 1] = entry_of(me, row)
-  return rest
-end
-
--- Tells a node something, in words that are put together already.
-local function tell_words(id, kind, row)
-  local words = tell(id, kind)
-  if words then
-    words[#words + 1] = row
-  end
-end
+-- Telling ----------------------------------------------------------------------------------------
 
 -- Tells every node that subscribed to the user how it stands; with what words, if there is any.
 local function spread(user)
@@ -536,17 +542,17 @@ local function save(user)
   end
   if user.new_watching then
     write(set, gone, 'w', user.watching[1] and user.watching)
-  end
-  if user.new_owners then
-    write(set, gone, 'o', user.owners[1] and user.owners)
-  end
-  if set[1] then
 -- Whether it is known already that this connect of the node that asks has ended.
 local function is_end_of(user, id, seat)
   local ended = user.ended[id]
   return ended and ended[3][1] == me and ended[3][2] == seat
 end
 
+  end
+  if user.new_owners then
+    write(set, gone, 'o', user.owners[1] and user.owners)
+  end
+  if set[1] then
     redis.call('HSET', user.key, unpack(set))
   end
   if gone[1] then

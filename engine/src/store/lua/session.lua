@@ -17,39 +17,7 @@ local function heard_since()
   session[LAST] = math.max(session[LAST], now - tonumber(ARGV[13]))
 end
 
-if what == 'end' then
-  -- What is held of an earlier connect ends with it.
-  local it = user.sessions[id]
-  local heard, connected = math.max(now - tonumber(ARGV[13]), 0), math.max(now - tonumber(ARGV[14]), 0)
-  if it then
-    -- Of two of one moment it was the one told first, or it would hold the seat.
-    if not is_later(it, seat, connected, true) then
-      if it[NODE] ~= me then
-        tell(it[NODE], 'replaced', it[SEAT])
-      end
-      if ARGV[16] == '1' then
-        end_session(user, id, heard)
-      else
-        -- A node has swept.
-        take_out(user, id, heard)
-        end_due(user)
-      end
-    end
-  elseif not has_ended_since(user, id, seat, connected) then
-    user.ended[id] = { connected, now, { me, seat } }
-    user.moved[id] = true
-  end
-  -- It was there, whatever was known of it here.
-  -- But a revoked account's connects are refused, and what they said is of nobody.
-  local revoked = user.record and user.record[REVOKED] and user.said and user.said.k and user.said.k[1] <= connected
-  if ARGV[15] ~= '1' and not revoked then
-    local record = record_of(user)
-    if record[MODE] ~= INVISIBLE and hear(record, heard) and record[STATE] == OFFLINE then
-      -- No change that anybody is told of: it counts from the next look on.
-      spread(user)
-    end
-  end
-elseif what == 'sign_out' then
+if what == 'sign_out' then
   local it = user.sessions[id]
   if it then
     local heard = heard_of(it)

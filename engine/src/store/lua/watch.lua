@@ -1,7 +1,7 @@
 -- Who is told of which users, and how these stand. Follows people.lua.
 --
--- ARGV[9]  what: subscribe, unsubscribe, own, disown, read or locate
--- ARGV[10..] users
+-- ARGV[9]  what: subscribe, unsubscribe, own, disown, read, locate or count
+-- ARGV[10..] users; for count each with how many watch it at the node that asks
 local what = ARGV[9]
 
 for i = 10, #ARGV, what == 'count' and 2 or 1 do
@@ -11,7 +11,12 @@ for i = 10, #ARGV, what == 'count' and 2 or 1 do
     user.new_watching = true
   elseif what == 'unsubscribe' then
     user.watching = without_me(user.watching)
-    user.dirty.w = true
+    user.new_watching = true
+  elseif what == 'count' then
+    if hearing(user.watching).entries[me] then
+      user.watching = with_me(user.watching, tonumber(ARGV[i + 1]))
+      user.new_watching = true
+    end
   elseif what == 'own' then
     user.owners = with_me(user.owners)
     user.new_owners = true

@@ -138,11 +138,28 @@ impl Store for MemoryStore {
             Request::LookAway { viewers } => leave(&mut self.lookers, node, viewers),
             Request::Subscribe { users } => {
                 for user in users {
-                    self.subscribers.entry(Arc::clone(user)).or_default().insert(node);
+                    self.subscribers.entry(Arc::clone(user)).or_default().entry(node).or_default();
                 }
                 reports = self.read(now, users);
             }
-            Request::Unsubscribe { users } => leave(&mut self.subscribers, node, users),
+            Request::Unsubscribe { users } => {
+                for user in users {
+                    if let Some(nodes) = self.subscribers.get_mut(user) {
+                        nodes.remove(&node);
+                        if nodes.is_empty() {
+                            self.subscribers.remove(user);
+                        }
+                    }
+                }
+            }
+            Request::Count { users } => {
+                for (user, watchers) in users {
+                    let nodes = self.subscribers.get_mut(user);
+                    if let Some(held) = nodes.and_then(|it| it.get_mut(&node)) {
+                        *held = *watchers;
+                    }
+                }
+            }
             Request::Read { viewer, users } => {
                 reports = self.read(now, users);
                 outlooks.push(self.outlook(now, viewer));
@@ -248,6 +265,7 @@ impl MemoryStore {
                 lingering: view.lingering,
                 idle: view.idle,
                 passive: view.passive,
+                ends_in: self.deadline_of(seat).since(now),
             })
         };
         self.directory.ids_of(id).filter_map(place).collect()
@@ -265,4 +283,3 @@ fn leave(interested: &mut BTreeMap<Arc<str>, BTreeSet<NodeId>>, node: NodeId, na
         }
     }
 }
-                ends_in: self.deadline_of(seat).since(now),

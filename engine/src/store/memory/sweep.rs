@@ -116,7 +116,11 @@ impl MemoryStore {
             row.nodes.remove(&node);
             !row.nodes.is_empty()
         });
-        for interested in [&mut self.subscribers, &mut self.lookers, &mut self.owners] {
+        self.subscribers.retain(|_, nodes| {
+            nodes.remove(&node);
+            !nodes.is_empty()
+        });
+        for interested in [&mut self.lookers, &mut self.owners] {
             interested.retain(|_, nodes| {
                 nodes.remove(&node);
                 !nodes.is_empty()

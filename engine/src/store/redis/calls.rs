@@ -176,6 +176,7 @@ impl Calls {
             Request::Unsubscribe { users } => {
                 self.by_partition(Name::Watch, &["unsubscribe"], users)
             }
+            Request::Count { users } => self.counts(users),
             Request::Own { users } => self.by_partition(Name::Watch, &["own"], users),
             Request::Disown { users } => self.by_partition(Name::Watch, &["disown"], users),
             Request::Locate { user } => {
@@ -236,7 +237,6 @@ impl Calls {
         call
     }
 
-    fn session(&self, what: &str, name: &SessionName, seat: Option<u64>) -> Call {
     fn counts(&self, users: &[(Arc<str>, u32)]) -> Vec<Call> {
         let mut shares: Vec<Vec<&(Arc<str>, u32)>> = vec![Vec::new(); self.keys.count()];
         for it in users {
@@ -271,6 +271,7 @@ impl Calls {
         Call { joins: Some(words), ..call }
     }
 
+    fn session(&self, what: &str, name: &SessionName, seat: Option<u64>) -> Call {
         let seat = seat.map_or(String::new(), |it| it.to_string());
         self.call(self.keys.partition_of(&name.user), Name::Session).with(&[
             what,

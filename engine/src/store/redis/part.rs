@@ -133,6 +133,7 @@ pub(super) fn report(words: &mut Words<'_>) -> Result<Report, BadWords> {
             _ => return Err(BadWords),
         },
         wishes: words.number()?,
+        watchers: words.number()?,
     })
 }
 

@@ -124,3 +124,31 @@ pub(super) async fn notices_are_counted_without_a_gap(stage: &Stage) {
     }
     assert_eq!(other.beat().await.told, before + 40);
 }
+
+pub(super) async fn watchers_are_counted_over_all_nodes(stage: &Stage) {
+    let mut nodes = [stage.node().await, stage.node().await, stage.node().await];
+    let [one, other, third] = &mut nodes;
+    let count = |many: u32| Request::Count { users: vec![("ana".into(), many), ("bo".into(), 7)] };
+    one.connect("ana", "1", 1).await;
+    one.connect("bo", "1", 2).await;
+    one.subscribe(&["ana"]).await;
+    other.subscribe(&["ana"]).await;
+    one.ask(count(40)).await;
+    other.ask(count(2)).await;
+    // Nobody there wants to hear of her.
+    third.ask(count(1_000)).await;
+    let watchers = async |node: &mut Node, user| node.read(user).await.expect("known").watchers;
+    assert_eq!(watchers(third, "ana").await, 42);
+    assert_eq!(watchers(third, "bo").await, 0);
+    // It comes with what is told of her, and what a node has said once counts until it says otherwise.
+    other.ask(count(3)).await;
+    other.subscribe(&["ana"]).await;
+    one.ask(Request::SetIdle { name: name("ana", "1"), seat: 1, idle: true }).await;
+    assert_eq!(other.hear_of("ana").await.watchers, 43);
+    one.ask(Request::Unsubscribe { users: vec!["ana".into()] }).await;
+    assert_eq!(watchers(third, "ana").await, 3);
+    other.ask(Request::HearNothing).await;
+    assert_eq!(watchers(third, "ana").await, 0);
+    other.subscribe(&["ana"]).await;
+    assert_eq!(watchers(third, "ana").await, 0);
+}

@@ -63,7 +63,8 @@ cases! {
         nobody_else_is_told,
         who_lets_go_of_all_is_told_of_nothing,
         those_who_are_present_are_listed,
-        notices_are_counted_without_a_gap;
+        notices_are_counted_without_a_gap,
+        watchers_are_counted_over_all_nodes;
     outlooks:
         a_block_stands_between_two,
         a_lost_block_is_restored_unless_something_newer_was_said,

@@ -261,6 +261,7 @@ impl Node {
     ) -> Result<Self, crate::core::SettingsError> {
         let mut node = Self::new(settings, now, Epoch(0), 0, seed, super::Start::Fresh)?;
         node.shared = Some(Shared::new(id, thin, now));
+        node.watches.begin_counting();
         if thin {
             node.leases.report_silence_after(node.settings.beat);
         }

@@ -76,10 +76,8 @@ impl Node {
 
     pub(super) fn send_beat(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
-        let away = match shared.reach {
-            Reach::Lost => now.since(shared.answered),
-            _ => Span::ZERO,
-        };
+        let is_lost = shared.reach == Reach::Lost;
+        let away = if is_lost { now.since(shared.answered) } else { Span::ZERO };
         let silent = std::mem::take(&mut shared.silent);
         let heard = std::mem::take(&mut shared.heard);
         let silent = silent.into_iter().filter_map(|it| self.silent_of(now, it)).collect();
@@ -89,6 +87,11 @@ impl Node {
             .map(|it| (it.name, it.seat))
             .collect();
         self.submit(now, Request::Beat { away, silent, heard }, Then::Beaten);
+        // In an outage they wait for the refresh.
+        let users = if is_lost { Vec::new() } else { self.watches.take_counted() };
+        if !users.is_empty() {
+            self.submit(now, Request::Count { users }, Then::Nothing);
+        }
     }
 
     pub(super) fn lose_store(&mut self, now: Time) {
@@ -119,10 +122,10 @@ impl Node {
             Then::Asked(look) => self.answer_look(now, now, &look, &[], None),
             Then::RoomsRead(look) => self.rooms_read(now, look, &[]),
             Then::Located { ask, .. } => self.located(ask, None),
+            Then::Shown { ask, user } => self.show_blind(now, ask, &user),
             Then::Listed { ask, viewer } => self.answer_list(now, now, ask, viewer, &[], None),
             Then::Loaded(_)
             | Then::Watched(_)
-            Then::Shown { ask, user } => self.show_blind(now, ask, &user),
             | Then::Looked
             | Then::LookedInto
             | Then::Joined { .. }
@@ -157,10 +160,10 @@ impl Node {
                     self.submit(now, Request::Read { viewer, users }, Then::Asked(look));
                 }
                 Then::Located { ask, user } => self.locate(now, ask, &user),
+                Then::Shown { ask, user } => self.show(now, ask, &user),
                 Then::Listed { ask, viewer } => self.list(now, ask, &viewer),
                 _ => {}
             }
-                Then::Shown { ask, user } => self.show(now, ask, &user),
             let Some(shared) = self.shared.as_mut() else { return };
             let Some(word) = it.word else { continue };
             let later = shared.pending.iter().chain(answered).filter_map(|it| it.word.as_ref());
@@ -282,10 +285,10 @@ impl Node {
         self.submit(now, Request::LookInto { rooms }, Then::LookedInto);
         let users = self.watches.subjects();
         self.load_watched(now, users);
+        self.watches.count_anew();
     }
 
     pub(super) fn tell_stale(&mut self) {
-        self.watches.count_anew();
         for conn in self.conn_ids() {
             self.leases.wait(conn, Waiting::STALE);
             self.wake(conn);
