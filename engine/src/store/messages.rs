@@ -237,7 +237,9 @@ pub enum Request {
         /// No more than so many.
         at_most: usize,
     },
-    /// A session goes into a room. The node that holds it says so, of whichever of its connects.
+    /// A session goes into a room. The node that holds it says so, of whichever of its connects. A session is in no more than
+    /// [`ROOMS`](greendot_protocol::limits::ROOMS): where earlier connects went that this one did not gives way, the longest ago
+    /// first.
     Join {
         /// The session.
         name: SessionName,
@@ -327,10 +329,10 @@ pub struct Report {
     pub wish: LastSeen,
     /// Counts these wishes.
     pub wishes: u32,
-}
-
     /// How many watch the user, by the counts of all nodes ([`Request::Count`]).
     pub watchers: u32,
+}
+
 /// What stands between one viewer and others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutlookReport {
@@ -409,11 +411,11 @@ pub struct Place {
     pub idle: bool,
     /// Whether it is passive.
     pub passive: bool,
-}
-
     /// When it ends if nothing more is heard of it: by its own deadline, or by its node's lease, which has it end no sooner
     /// than it may (rule 10).
     pub ends_in: Span,
+}
+
 /// What a request about a session found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldBy {

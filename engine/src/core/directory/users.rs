@@ -365,10 +365,12 @@ impl Directory {
         let Some(row) = self.sessions.get(session) else { return false };
         let (user, passive) = (row.user(), row.is_passive());
         let rooms = &mut self.sessions.extra_mut(session).rooms;
-        if rooms.contains(room) {
+        // In the order in which it was said last that the session is there.
+        let before = rooms.iter().position(|it| it == room).map(|it| rooms.remove(it));
+        rooms.push(Arc::clone(room));
+        if before.is_some() {
             return false;
         }
-        rooms.push(Arc::clone(room));
         if !passive {
             let present = self.people.public(user).is_present();
             self.rooms.enter(room, self.occupant(user), present);
@@ -382,7 +384,7 @@ impl Directory {
         let (user, passive) = (row.user(), row.is_passive());
         let rooms = self.rooms_of(session);
         let Some(place) = rooms.iter().position(|it| **it == *room) else { return false };
-        let room = self.sessions.extra_mut(session).rooms.swap_remove(place);
+        let room = self.sessions.extra_mut(session).rooms.remove(place);
         if !passive {
             self.rooms.exit(&room, self.occupant(user));
         }

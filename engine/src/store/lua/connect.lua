@@ -92,23 +92,13 @@ myself()
 place(user, id)
 local public, own = settle(user)
 for i = 23, #ARGV do
-  local there = false
-  for _, it in ipairs(session[ROOMS] or {}) do
-    there = there or it == ARGV[i]
+  join(user, session, ARGV[i])
+end
+if ARGV[22] == '1' then
   local stays = {}
   for i = 23, #ARGV do
     stays[ARGV[i]] = true
   end
-  end
-  if not there then
-    session[ROOMS] = session[ROOMS] or {}
-    table.insert(session[ROOMS], ARGV[i])
-    if not passive then
-      enter(user, ARGV[i])
-    end
-  end
-end
-if ARGV[22] == '1' then
   for _, room in ipairs(session[ROOMS] or {}) do
     if not stays[room] then
       leave(user, session, room)

@@ -315,6 +315,38 @@ local function exit(user, room)
   end
 end
 
+-- A session may be in so many. A node lets no connect into more, but does not know where earlier ones went: those give way.
+local MOST_ROOMS = 32
+
+-- A session goes into a room. Its rooms stand in the order in which that was said last.
+local function join(user, session, room)
+  local rooms = session[ROOMS] or {}
+  local rest = without(rooms, room)
+  local is_new = #rest == #rooms
+  rest[#rest + 1] = room
+  session[ROOMS] = rest
+  if is_new and not session[PASSIVE] then
+    enter(user, room)
+  end
+  if #rest > MOST_ROOMS then
+    local first = table.remove(rest, 1)
+    if not session[PASSIVE] then
+      exit(user, first)
+    end
+  end
+end
+
+local function leave(user, session, room)
+  local rest = without(session[ROOMS] or {}, room)
+  if #rest == #(session[ROOMS] or {}) then
+    return
+  end
+  session[ROOMS] = rest[1] and rest or false
+  if not session[PASSIVE] then
+    exit(user, room)
+  end
+end
+
 local function put_roster(part, room)
   local count = redis.call('ZCARD', tag .. ':p:' .. room)
   local names = count > room_limit and CANDIDATES or room_limit
@@ -502,6 +534,12 @@ local function has_ended_since(user, id, seat, connected)
   return ended and ended[1] > connected
 end
 
+-- Whether it is known already that this connect of the node that asks has ended.
+local function is_end_of(user, id, seat)
+  local ended = user.ended[id]
+  return ended and ended[3][1] == me and ended[3][2] == seat
+end
+
 -- The session, if this connect of the node that asks speaks for it.
 local function claimed(user, id, seat)
   local session = user.sessions[id]
@@ -542,12 +580,6 @@ local function save(user)
   end
   if user.new_watching then
     write(set, gone, 'w', user.watching[1] and user.watching)
--- Whether it is known already that this connect of the node that asks has ended.
-local function is_end_of(user, id, seat)
-  local ended = user.ended[id]
-  return ended and ended[3][1] == me and ended[3][2] == seat
-end
-
   end
   if user.new_owners then
     write(set, gone, 'o', user.owners[1] and user.owners)

@@ -52,13 +52,7 @@ elseif what == 'idle' or what == 'active' then
     publish(user, settle(user))
   end
 elseif what == 'join' then
-  for _, it in ipairs(session[ROOMS] or {}) do
-    if it == ARGV[13] then
-      return finish()
-    end
-  end
-  session[ROOMS] = session[ROOMS] or {}
-  table.insert(session[ROOMS], ARGV[13])
+  join(user, session, ARGV[13])
   user.moved[id] = true
 elseif what == 'leave' then
   leave(user, session, ARGV[13])

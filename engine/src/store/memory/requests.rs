@@ -172,7 +172,7 @@ impl Store for MemoryStore {
             }
             Request::Join { name, room } => {
                 if let Some(session) = self.held_by(node, name) {
-                    self.directory.join(session, room);
+                    self.join(session, room);
                 }
             }
             Request::Leave { name, room } => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use greendot_protocol::limits::ROOMS;
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
@@ -175,7 +176,7 @@ impl MemoryStore {
             self.directory.linger(session);
         }
         for room in &register.rooms {
-            self.directory.join(session, room);
+            self.join(session, room);
         }
         if register.no_others {
             for room in self.directory.rooms_of(session).to_vec() {
@@ -210,6 +211,17 @@ impl MemoryStore {
         let idle = self.directory.view(session).is_some_and(|it| it.idle);
         let (mode, revision) = (joined.mode, joined.revision);
         HeldBy::You { generation: joined.generation, mode, revision, idle }
+    }
+
+    /// A node lets no connect into too many rooms, but does not know where earlier ones went: those give way.
+    pub(super) fn join(&mut self, session: SessionId, room: &Arc<str>) {
+        self.directory.join(session, room);
+        if let [first, _, ..] = self.directory.rooms_of(session)
+            && self.directory.rooms_of(session).len() > ROOMS
+        {
+            let first = Arc::clone(first);
+            self.directory.leave(session, &first);
+        }
     }
 
     pub(super) fn end(
@@ -265,6 +277,7 @@ impl MemoryStore {
             }
             Some(_) => {}
             None if self.past.has_ended_since(name, claim, connected) => {}
+            None if self.past.knows_end_of(name, claim) => {}
             None => self.past.ended(now, name.clone(), claim, connected),
         }
         // It was there, whatever was known of it here.
@@ -277,7 +290,6 @@ impl MemoryStore {
                 // No change that anybody is told of: it counts from the next look on.
                 self.wrote(now, &name.user);
                 self.spread(now, user);
-            None if self.past.knows_end_of(name, claim) => {}
             }
         }
     }

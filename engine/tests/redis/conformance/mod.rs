@@ -74,7 +74,8 @@ cases! {
         who_is_invisible_is_in_no_room,
         a_room_registered_again_is_the_same,
         who_is_in_no_others_has_left_them,
-        a_crowd_is_counted_at_a_bounded_rate;
+        a_crowd_is_counted_at_a_bounded_rate,
+        a_session_is_in_so_many_rooms_wherever_it_has_been;
     leases:
         who_lingers_ends_then_and_not_sooner,
         who_comes_back_in_time_never_left,

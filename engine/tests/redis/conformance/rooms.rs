@@ -2,7 +2,7 @@
 
 use greendot_engine::core::directory::Roster;
 use greendot_engine::protocol::{Mode, Span};
-use greendot_engine::store::{Notice, Register, Request};
+use greendot_engine::store::{HeldBy, Notice, Register, Request};
 
 use super::stage::{Node, Stage, name, pause, register, settings};
 
@@ -136,4 +136,27 @@ pub(super) async fn a_crowd_is_counted_at_a_bounded_rate(stage: &Stage) {
         pause(20).await;
     }
     assert!(told < 20, "{told} words of 20 who came");
+}
+
+pub(super) async fn a_session_is_in_so_many_rooms_wherever_it_has_been(stage: &Stage) {
+    const MOST: usize = greendot_engine::protocol::limits::ROOMS;
+    let mut nodes = [stage.node().await, stage.node().await];
+    let room = |it: usize| -> std::sync::Arc<str> { format!("room {it}").into() };
+    let all: Vec<_> = (0..3 * MOST).map(room).collect();
+    // Each take-over goes into others, and says nothing of where it was before.
+    for (turn, rooms) in all.chunks(MOST / 2).enumerate() {
+        let node = &mut nodes[turn % 2];
+        let seat = turn as u64;
+        assert!(matches!(node.connect("ana", "1", seat).await, HeldBy::You { .. }));
+        for room in rooms {
+            node.ask(Request::Join { name: name("ana", "1"), room: room.clone() }).await;
+        }
+    }
+    let rosters = nodes[0].ask(Request::LookInto { rooms: all.clone() }).await.rooms;
+    let mut held: Vec<_> =
+        rosters.iter().filter(|it| it.count == 1).map(|it| it.room.clone()).collect();
+    held.sort();
+    let mut last = all[2 * MOST..].to_vec();
+    last.sort();
+    assert_eq!(held, last, "where it went last");
 }
