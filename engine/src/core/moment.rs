@@ -25,6 +25,11 @@ impl Moment {
         let millis = low as u64 | (middle as u64) << 16 | (high as u64) << 32;
         if millis > Self::LAST { Time::MAX } else { Time::from_millis(millis) }
     }
+
+    /// Some of it, for those who only want it to be read.
+    pub(crate) const fn low(self) -> u16 {
+        self.0[0]
+    }
 }
 
 #[cfg(test)]

@@ -1,27 +1,29 @@
-//! A row of the tables of leases, in three parts: what a sign of life is weighed against, what it writes, and what it leaves
-//! alone.
+//! A row of the tables of leases, in two parts: what a sign of life touches, and what it leaves alone.
 
 use greendot_protocol::{Span, Time};
 
 use super::{Due, Idle, Periods};
 use crate::core::moment::Moment;
 
-/// What a sign of life is weighed against, in 4 bytes, sixteen to a cache line: the stamp of its connect, and a bit that is set
-/// if more is to be done than to note the time. So a heartbeat reads a word, compares it with the one in its handle, and writes
-/// another in a table beside: it waits for nothing but the first, and many of those wait side by side.
+/// What a sign of life is weighed against and what it writes, in one word, eight to a cache line: when the last frame or pong
+/// arrived, in ms since the table's origin (40 bits: 34 years), and below it the stamp of the connect if there is nothing else to
+/// be done than to note the time. So a heartbeat reads a word, compares its lower part with the one in its handle, and writes it
+/// again with another time: it waits for one line of memory, and for many of them side by side.
 ///
-/// The stamp counts the connects in this slot: what an earlier one says has no effect (rule 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key(u32);
-
-/// More is to be done.
-const WEIGH: u32 = 1 << 31;
-
-/// When the last frame or pong arrived, in ms, above 16 bits for the pings since then.
+/// Where more is to be done the lower part is [`WEIGH`], which is no connect's stamp, and the number of pings since then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pulse(u64);
 
-/// The rest: 16 bytes. What few sessions have is beside the tables.
+/// Where the time begins.
+const HEARD: u32 = 24;
+/// What lies below it.
+const MARK: u64 = (1 << HEARD) - 1;
+/// More is to be done.
+const WEIGH: u64 = 1 << 23;
+/// The pings.
+const PINGS: u64 = 0xFFFF;
+
+/// The rest: 20 bytes. What few sessions have is beside the tables.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     /// While the session lingers: when it ends. Else: when it becomes idle unless there is input.
@@ -32,20 +34,23 @@ pub(super) struct Plan {
     pub(super) viewer: u32,
     /// And above them the number of the last beat.
     flags: u32,
+    /// Counts the connects in this slot: what an earlier one says has no effect (rule 4).
+    pub(super) stamp: u32,
 }
 
 /// A session's lease, to be read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lease<'a> {
-    pub(super) pulse: Pulse,
+    /// When the last frame or pong arrived.
+    pub(super) heard: Time,
+    pulse: Pulse,
     pub(super) plan: &'a Plan,
 }
 
 /// A session's lease, to be written.
 #[derive(Debug)]
 pub(super) struct Row<'a> {
-    pub(super) key: &'a mut Key,
-    pub(super) pulse: &'a mut Pulse,
+    pulse: &'a mut Pulse,
     pub(super) plan: &'a mut Plan,
 }
 
@@ -91,38 +96,25 @@ impl Idle {
     }
 }
 
-/// Where the time lies in a pulse.
-const HEARD: u32 = 16;
-/// The pings.
-const PINGS: u64 = 0xFFFF;
+impl Pulse {
+    /// Of a slot that no session has had yet.
+    pub(super) const VACANT: Self = Self(WEIGH);
 
-impl Key {
-    /// Of a slot that no session has.
-    pub(super) fn vacant(stamp: u32) -> Self {
-        Self(stamp | WEIGH)
-    }
-
-    pub(super) fn stamp(self) -> u32 {
-        self.0 & !WEIGH
+    /// One that was heard at `at`, counted from the table's origin, where that is all there is to it.
+    #[inline]
+    pub(super) fn plain(at: Span, stamp: u32) -> Self {
+        Self(at.as_millis() << HEARD | u64::from(stamp))
     }
 
     /// Whether a sign of life from the connect with this stamp is to be noted, and that is all.
     #[inline]
     pub(super) fn is_plain(self, stamp: u32) -> bool {
-        self.0 == stamp
-    }
-}
-
-impl Pulse {
-    /// A sign of life.
-    #[inline]
-    pub(super) fn at(now: Time) -> Self {
-        Self(now.as_millis().min(Moment::LAST) << HEARD)
+        self.0 & MARK == u64::from(stamp)
     }
 
-    /// When it was heard last.
-    pub(super) fn heard(self) -> Time {
-        Time::from_millis(self.0 >> HEARD)
+    /// When it was heard last, counted from the table's origin.
+    pub(super) fn heard(self) -> Span {
+        Span::from_millis(self.0 >> HEARD)
     }
 
     /// Some of it, for those who only want it to be read.
@@ -131,14 +123,34 @@ impl Pulse {
     }
 
     fn pings(self) -> u64 {
-        self.0 & PINGS
+        if self.0 & WEIGH == 0 { 0 } else { self.0 & PINGS }
+    }
+}
+
+/// A lease that begins at `at` from the table's origin, with the connect after the one with this stamp.
+#[inline]
+pub(super) fn begin(at: Span, before: u32, flags: u32) -> (Pulse, Plan) {
+    let (mut pulse, mut plan) = (Pulse::VACANT, Plan::vacant(stamp_after(before)));
+    let mut row = Row::new(&mut pulse, &mut plan);
+    row.plan.flags = PLAIN | flags;
+    row.hear(at);
+    (pulse, plan)
+}
+
+/// The stamp of the connect after that with this one. Those that look like a pulse's [`WEIGH`] are passed over; the higher ones
+/// fit into no pulse, so that each sign of life is weighed: in a slot that eight million sessions have had.
+fn stamp_after(stamp: u32) -> u32 {
+    match stamp.wrapping_add(1) {
+        next if WEIGH <= u64::from(next) && u64::from(next) <= MARK => MARK as u32 + 1,
+        next => next,
     }
 }
 
 impl Plan {
-    /// Of a slot that no session has had yet.
-    pub(super) const VACANT: Self =
-        Self { until: Moment::NEVER, armed: 0, viewer: NOBODY, flags: 0 };
+    /// Of a slot that no session has, where the latest connect had this stamp.
+    pub(super) const fn vacant(stamp: u32) -> Self {
+        Self { until: Moment::NEVER, armed: 0, viewer: NOBODY, flags: 0, stamp }
+    }
 
     pub(super) fn is(&self, flags: u32) -> bool {
         self.flags & flags == flags
@@ -201,19 +213,21 @@ impl Plan {
     }
 }
 
-impl Row<'_> {
-    /// One that has just connected.
-    pub(super) fn begin(&mut self, now: Time, flags: u32) {
-        *self.pulse = Pulse::at(now);
-        *self.plan = Plan::VACANT;
-        self.key.0 = self.key.0.wrapping_add(1) & !WEIGH;
-        self.put(PLAIN | flags);
+impl<'a> Row<'a> {
+    pub(super) fn new(pulse: &'a mut Pulse, plan: &'a mut Plan) -> Self {
+        Self { pulse, plan }
     }
 
     /// The session has gone.
     pub(super) fn vacate(&mut self) {
-        *self.plan = Plan::VACANT;
+        *self.plan = Plan::vacant(self.plan.stamp);
         self.put(0);
+    }
+
+    /// A sign of life, at `at` from the table's origin.
+    pub(super) fn hear(&mut self, at: Span) {
+        self.pulse.0 = at.as_millis() << HEARD | WEIGH;
+        self.put(self.plan.flags);
     }
 
     pub(super) fn set(&mut self, flags: u32, on: bool) {
@@ -224,30 +238,38 @@ impl Row<'_> {
     /// The one place where flags are written by which a sign of life is weighed: what is plain follows from them.
     fn put(&mut self, flags: u32) {
         self.plan.flags = flags;
-        let plain = flags & (PLAIN | NOT_PLAIN) == PLAIN;
-        self.key.0 = self.key.0 & !WEIGH | if plain { 0 } else { WEIGH };
+        let stamp = u64::from(self.plan.stamp);
+        if flags & (PLAIN | NOT_PLAIN) == PLAIN && stamp < WEIGH {
+            self.pulse.0 = self.pulse.0 & !MARK | stamp;
+        } else if self.pulse.0 & WEIGH == 0 {
+            self.pulse.0 = self.pulse.0 & !MARK | WEIGH;
+        }
     }
 
     pub(super) fn set_idle(&mut self, idle: Idle) {
         self.plan.flags = self.plan.flags & !(IDLE_TOLD | IDLE_FOUND) | idle.flag();
     }
 
-    /// The connection is pinged: not again before it has been silent for as long once more.
-    pub(super) fn pinged(&mut self, now: Time, periods: &Periods) {
+    /// The connection is pinged at `at` from the table's origin: not again before it has been silent for as long once more.
+    pub(super) fn pinged(&mut self, at: Span, periods: &Periods) {
         self.set(MUTE, true);
-        let silent = now.since(self.pulse.heard()).as_millis();
+        let silent = (at - self.pulse.heard()).as_millis();
         let pings = silent / periods.ping_after.as_millis().max(1);
         self.pulse.0 = self.pulse.0 & !PINGS | pings.min(PINGS);
     }
 }
 
-impl Lease<'_> {
+impl<'a> Lease<'a> {
+    pub(super) fn new(origin: Time, pulse: Pulse, plan: &'a Plan) -> Self {
+        Self { heard: origin + pulse.heard(), pulse, plan }
+    }
+
     /// The earliest time at which something can be due.
     pub(super) fn next(self, periods: &Periods) -> Time {
         if self.plan.is(LINGERS) {
             return self.plan.until.time();
         }
-        let expires = self.pulse.heard() + periods.ttl;
+        let expires = self.heard + periods.ttl;
         let idles = self.idle_at(periods);
         expires.min(self.ping_at(periods)).min(idles).min(self.silent_at(periods))
     }
@@ -256,7 +278,7 @@ impl Lease<'_> {
         if self.plan.is(LINGERS) {
             return (now >= self.plan.until.time()).then_some(Due::Lingered);
         }
-        if now >= self.pulse.heard() + periods.ttl {
+        if now >= self.heard + periods.ttl {
             return Some(Due::Expired);
         }
         if self.has_idled(now, periods) {
@@ -270,7 +292,7 @@ impl Lease<'_> {
 
     fn ping_at(self, periods: &Periods) -> Time {
         let after = periods.ping_after.as_millis().saturating_mul(self.pulse.pings() + 1);
-        self.pulse.heard() + Span::from_millis(after)
+        self.heard + Span::from_millis(after)
     }
 
     /// Whether it has become idle, and nobody has noticed yet.
@@ -288,12 +310,12 @@ impl Lease<'_> {
         if self.plan.is(MUTE) {
             return until;
         }
-        until.max(self.pulse.heard() + periods.ping_after)
+        until.max(self.heard + periods.ping_after)
     }
 
     fn silent_at(self, periods: &Periods) -> Time {
         match periods.silent_after {
-            Some(span) if !self.plan.is(SILENT) => self.pulse.heard() + span,
+            Some(span) if !self.plan.is(SILENT) => self.heard + span,
             _ => Time::MAX,
         }
     }
@@ -305,6 +327,25 @@ mod tests {
 
     #[test]
     fn a_lease_is_small() {
-        assert_eq!((size_of::<Key>(), size_of::<Pulse>(), size_of::<Plan>()), (4, 8, 16));
+        assert_eq!((size_of::<Pulse>(), size_of::<Plan>()), (8, 20));
+    }
+
+    #[test]
+    fn no_connect_is_taken_for_another_however_many_there_were() {
+        let first = [0, WEIGH as u32 - 2, MARK as u32, u32::MAX - 1];
+        for before in first {
+            let mut stamps = vec![before];
+            for turn in 0..4 {
+                let (mut pulse, mut plan) = begin(Span::from_secs(7), stamps[turn], 0);
+                let stamp = plan.stamp;
+                assert!(!stamps.contains(&stamp) && stamps.iter().all(|it| !pulse.is_plain(*it)));
+                assert_eq!(pulse.is_plain(stamp), u64::from(stamp) < WEIGH);
+                let mut row = Row::new(&mut pulse, &mut plan);
+                row.set(MUTE, true);
+                assert!(!pulse.is_plain(stamp));
+                assert_eq!(pulse.heard(), Span::from_secs(7));
+                stamps.push(stamp);
+            }
+        }
     }
 }

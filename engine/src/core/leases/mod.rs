@@ -16,8 +16,8 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use self::lease::{
-    CONNECTED, Key, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, Plan, Pulse, READING, Row,
-    SILENT,
+    CONNECTED, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, Plan, Pulse, READING, Row,
+    SILENT, begin,
 };
 pub(crate) use self::waiting::Waiting;
 use super::moment::Moment;
@@ -121,10 +121,8 @@ pub(crate) enum Touch {
 pub(crate) struct Leases {
     /// By the slots of the directory's sessions.
     ///
-    /// These two in one piece each, unlike other tables: a heartbeat waits for nothing but its key, and how many wait side by
-    /// side is decided by how few instructions lie in between.
-    keys: Vec<Key>,
-    /// By the same.
+    /// In one piece, unlike other tables: how many heartbeats wait side by side for their pulses is decided by how few
+    /// instructions lie in between.
     pulses: Vec<Pulse>,
     /// By the same.
     plans: Table<Plan>,
@@ -159,7 +157,6 @@ impl ConnId {
 impl Leases {
     pub(crate) fn new(now: Time, periods: Periods) -> Self {
         Self {
-            keys: Vec::new(),
             pulses: Vec::new(),
             plans: Table::default(),
             wheel: Wheel::new(),
@@ -194,21 +191,19 @@ impl Leases {
     }
 
     fn those(&self, flag: u32) -> impl Iterator<Item = ConnId> {
-        let rows = self.keys.iter().zip(self.plans.iter()).zip(0..);
-        rows.filter(move |((_, plan), _)| plan.is(flag))
-            .map(|((key, _), slot)| ConnId(Id { slot, stamp: key.stamp() }))
+        let rows = self.plans.iter().zip(0..).filter(move |(plan, _)| plan.is(flag));
+        rows.map(|(plan, slot)| ConnId(Id { slot, stamp: plan.stamp }))
     }
 
     /// The latest connect of the session in this slot.
     pub(crate) fn at(&self, slot: u32) -> Option<ConnId> {
-        self.plans.get(slot as usize).filter(|it| it.is(LIVE))?;
-        Some(ConnId(Id { slot, stamp: self.keys[slot as usize].stamp() }))
+        let plan = self.plans.get(slot as usize).filter(|it| it.is(LIVE))?;
+        Some(ConnId(Id { slot, stamp: plan.stamp }))
     }
 
     /// How the session of this connect stands.
     pub(crate) fn get(&self, conn: ConnId) -> Option<Standing> {
-        let Lease { pulse, plan } = self.row(conn)?;
-        let heard = pulse.heard();
+        let Lease { heard, plan, .. } = self.row(conn)?;
         Some(Standing {
             heard,
             deadline: heard + self.periods.ttl,
@@ -220,7 +215,7 @@ impl Leases {
 
     /// When the session of this connect was heard last.
     pub(crate) fn heard(&self, conn: ConnId) -> Option<Time> {
-        self.row(conn).map(|it| it.pulse.heard())
+        self.row(conn).map(|it| it.heard)
     }
 
     /// Whether the session of this connect is idle, and who said so.
@@ -251,38 +246,46 @@ impl Leases {
         device: Device,
         waiting: Waiting,
     ) -> ConnId {
-        while slot as usize >= self.keys.len() {
-            self.add_row();
+        while self.pulses.len() < slot as usize {
+            self.put(self.pulses.len(), Pulse::VACANT, Plan::vacant(self.newest));
         }
         self.vacate(slot);
-        let mut row = self.row_at(slot);
+        let before = self.plans.get(slot as usize).map_or(self.newest, |it| it.stamp);
         let own = if device.idle_after.is_some() { OWN_IDLE_AFTER } else { 0 };
-        row.begin(now, device.idle.flag() | waiting.bits() | own);
-        let stamp = row.key.stamp();
-        self.newest = self.newest.max(stamp);
-        let conn = ConnId(Id { slot, stamp });
-        self.live += 1;
-        self.connected += 1;
+        let flags = device.idle.flag() | waiting.bits() | own;
+        let (pulse, mut plan) = begin(now.since(self.origin), before, flags);
+        let after = device.idle_after.unwrap_or(self.periods.idle_after);
+        if let Some(input) = device.input.filter(|_| after != Span::ZERO) {
+            plan.until = Moment::at(input + after);
+        }
         if let Some(span) = device.idle_after {
             self.idle_after.insert(slot, span);
         }
-        if let Some(input) = device.input {
-            self.input(conn, input);
-        }
-        self.arm(conn);
+        let tick = self.due(Lease::new(self.origin, pulse, &plan));
+        plan.arm(self.wheel.arm(tick, slot));
+        self.newest = self.newest.max(plan.stamp);
+        self.live += 1;
+        self.connected += 1;
+        let conn = ConnId(Id { slot, stamp: plan.stamp });
+        self.put(slot as usize, pulse, plan);
         conn
     }
 
-    fn add_row(&mut self) {
-        if self.keys.len() == self.keys.capacity() {
-            // By an eighth: by doubling, half of it would be empty.
-            let more = (self.keys.len() / 8).max(64);
-            self.keys.reserve_exact(more);
-            self.pulses.reserve_exact(more);
+    /// Puts a lease where it belongs: into a slot there is, or into the next one. Put into its caller: a plan that goes by
+    /// memory is written in pieces and read in words, which waits for everything stored before.
+    #[inline(always)]
+    fn put(&mut self, slot: usize, pulse: Pulse, plan: Plan) {
+        if slot < self.pulses.len() {
+            self.pulses[slot] = pulse;
+            self.plans[slot] = plan;
+            return;
         }
-        self.keys.push(Key::vacant(self.newest));
-        self.pulses.push(Pulse::at(Time::ZERO));
-        self.plans.push(Plan::VACANT);
+        if self.pulses.len() == self.pulses.capacity() {
+            // By an eighth: by doubling, half of it would be empty.
+            self.pulses.reserve_exact((self.pulses.len() / 8).max(64));
+        }
+        self.pulses.push(pulse);
+        self.plans.push(plan);
     }
 
     /// The session has ended. The connection is none of its own any more.
@@ -293,8 +296,7 @@ impl Leases {
         self.vacate(conn.slot());
         if self.live == 0 {
             // When everybody has gone the room goes back.
-            self.keys = Vec::new();
-            self.pulses = Vec::new();
+            self.pulses.clear();
             self.plans.clear();
         }
     }
@@ -302,15 +304,20 @@ impl Leases {
     /// Gives some of the room back that nobody needs any more.
     pub(crate) fn give_back(&mut self) {
         self.plans.give_back();
+        let (len, room) = (self.pulses.len(), self.pulses.capacity());
+        if room - len > len / 8 + AT_A_TIME {
+            self.pulses.shrink_to(room - AT_A_TIME);
+        } else if len == 0 {
+            self.pulses = Vec::new();
+        }
     }
 
     fn vacate(&mut self, slot: u32) {
-        let mut row = self.row_at(slot);
-        let flags = row.plan.flags();
+        let flags = self.plans.get(slot as usize).map_or(0, Plan::flags);
         if flags & LIVE == 0 {
             return;
         }
-        row.vacate();
+        self.row_at(slot).vacate();
         self.live -= 1;
         self.connected -= usize::from(flags & CONNECTED != 0);
         if flags & OWN_IDLE_AFTER != 0 {
@@ -354,21 +361,22 @@ impl Leases {
     #[inline]
     pub(crate) fn renew(&mut self, now: Time, conn: ConnId) -> bool {
         let slot = conn.0.slot as usize;
-        if self.keys.get(slot).is_none_or(|it| !it.is_plain(conn.0.stamp)) {
+        let Some(pulse) = self.pulses.get_mut(slot).filter(|it| it.is_plain(conn.0.stamp)) else {
             return false;
-        }
-        let Some(pulse) = self.pulses.get_mut(slot) else { return false };
-        *pulse = Pulse::at(now);
+        };
+        *pulse = Pulse::plain(now.since(self.origin), conn.0.stamp);
         true
     }
 
     /// A sign of life, after which some flags no longer hold.
     #[cold]
     fn note(&mut self, now: Time, conn: ConnId, over: u32) -> Touch {
+        let Some(heard) = self.heard(conn) else { return Touch::Nobody };
+        let at = now.since(self.origin);
         let Some(mut row) = self.open(conn) else { return Touch::Nobody };
         row.set(over, false);
-        let silence = row.plan.is(SILENT).then(|| now.since(row.pulse.heard()));
-        *row.pulse = Pulse::at(now);
+        let silence = row.plan.is(SILENT).then(|| now.since(heard));
+        row.hear(at);
         if !row.plan.is(SILENT) && !row.plan.is(LINGERS) {
             return Touch::Alive;
         }
@@ -464,8 +472,9 @@ impl Leases {
     /// later will be reported.
     pub(crate) fn report_anew(&mut self, now: Time, conn: ConnId) {
         let after = self.periods.silent_after;
+        let Some(heard) = self.heard(conn) else { return };
         if let Some(mut row) = self.row_mut(conn) {
-            let silence = now.since(row.pulse.heard());
+            let silence = now.since(heard);
             row.set(SILENT, after.is_some_and(|it| silence > it));
         }
         self.arm(conn);
@@ -476,13 +485,19 @@ impl Leases {
         self.row(conn).is_some_and(|it| it.has_idled(now, &self.periods))
     }
 
+    /// The tick at which something can be due for a lease at the earliest. Rounded up: a session ends at the first sweep at or
+    /// after its deadline.
+    #[inline]
+    fn due(&self, lease: Lease<'_>) -> u64 {
+        let due = lease.next(&self.periods).since(self.origin).as_millis();
+        due.div_ceil(self.periods.sweep.as_millis())
+    }
+
     /// Makes sure that the lease comes up in time. Called whenever something may be due sooner than before.
     pub(crate) fn arm(&mut self, conn: ConnId) {
         let reached = self.wheel.reached();
         let Some(lease) = self.row(conn) else { return };
-        // Rounded up: a session ends at the first sweep at or after its deadline.
-        let due = lease.next(&self.periods).since(self.origin).as_millis();
-        let tick = due.div_ceil(self.periods.sweep.as_millis());
+        let tick = self.due(lease);
         if let Some(armed) = lease.plan.armed() {
             // Both lie within the wheel's reach, so their low bits tell which is sooner.
             let ahead = armed.wrapping_sub(reached as u16) as i16;
@@ -509,8 +524,11 @@ impl Leases {
     fn look_ahead(&self, most: usize) -> u32 {
         let slots = self.wheel.upcoming(most).iter().map(|&it| it as usize);
         let row = |slot: usize| {
-            let (key, pulse) = (self.keys.get(slot)?, self.pulses.get(slot)?);
-            Some(key.stamp() ^ pulse.low() ^ self.plans.get(slot)?.viewer)
+            let (pulse, plan) = (self.pulses.get(slot)?, self.plans.get(slot)?);
+            // Of both ends of a row, whichever of its parts lie there.
+            Some(
+                pulse.low() ^ plan.viewer ^ plan.stamp ^ plan.flags() ^ u32::from(plan.until.low()),
+            )
         };
         slots.filter_map(row).fold(0, |it, row| it ^ row)
     }
@@ -519,7 +537,7 @@ impl Leases {
     /// [`Self::arm`]. False if there was none left to look at.
     pub(crate) fn pop(&mut self, now: Time, most: usize, into: &mut Vec<(ConnId, Due)>) -> bool {
         let tick = self.tick_at(now);
-        let periods = self.periods;
+        let (periods, origin) = (self.periods, self.origin);
         std::hint::black_box(self.look_ahead(most));
         for looked in 0..most {
             let Some((at, slot)) = self.wheel.pop(tick) else { return looked > 0 };
@@ -527,15 +545,14 @@ impl Leases {
                 continue;
             };
             plan.disarm();
-            let lease = Lease { pulse: self.pulses[slot as usize], plan };
-            let due = lease.due(now, &periods);
-            let conn = ConnId(Id { slot, stamp: self.keys[slot as usize].stamp() });
+            let conn = ConnId(Id { slot, stamp: plan.stamp });
+            let due = Lease::new(origin, self.pulses[slot as usize], plan).due(now, &periods);
             match due {
                 None => {
                     self.arm(conn);
                     continue;
                 }
-                Some(Due::Ping) => self.row_at(slot).pinged(now, &periods),
+                Some(Due::Ping) => self.row_at(slot).pinged(now.since(origin), &periods),
                 Some(Due::Silent) => self.row_at(slot).set(SILENT, true),
                 Some(Due::Idle | Due::Expired | Due::Lingered) => {}
             }
@@ -545,20 +562,16 @@ impl Leases {
     }
 
     fn plan(&self, conn: ConnId) -> Option<&Plan> {
-        let slot = conn.0.slot as usize;
-        let right = self.keys.get(slot)?.stamp() == conn.0.stamp || on(Fault::GenerationUnchecked);
-        self.plans.get(slot).filter(|it| right && it.is(LIVE))
+        self.plans.get(conn.0.slot as usize).filter(|it| is_of(it, conn))
     }
 
     fn row(&self, conn: ConnId) -> Option<Lease<'_>> {
         let plan = self.plan(conn)?;
-        Some(Lease { pulse: self.pulses[conn.0.slot as usize], plan })
+        Some(Lease::new(self.origin, self.pulses[conn.0.slot as usize], plan))
     }
 
     fn plan_mut(&mut self, conn: ConnId) -> Option<&mut Plan> {
-        let slot = conn.0.slot as usize;
-        let right = self.keys.get(slot)?.stamp() == conn.0.stamp || on(Fault::GenerationUnchecked);
-        self.plans.get_mut(slot).filter(|it| right && it.is(LIVE))
+        self.plans.get_mut(conn.0.slot as usize).filter(|it| is_of(it, conn))
     }
 
     fn row_mut(&mut self, conn: ConnId) -> Option<Row<'_>> {
@@ -573,10 +586,14 @@ impl Leases {
 
     fn row_at(&mut self, slot: u32) -> Row<'_> {
         let slot = slot as usize;
-        Row {
-            key: &mut self.keys[slot],
-            pulse: &mut self.pulses[slot],
-            plan: &mut self.plans[slot],
-        }
+        Row::new(&mut self.pulses[slot], &mut self.plans[slot])
     }
 }
+
+/// Whether this is the lease of a session, taken by that very connect.
+fn is_of(plan: &Plan, conn: ConnId) -> bool {
+    plan.is(LIVE) && (plan.stamp == conn.0.stamp || on(Fault::GenerationUnchecked))
+}
+
+/// Pulses whose room is given back at a time: 1 MB.
+const AT_A_TIME: usize = 1 << 17;
