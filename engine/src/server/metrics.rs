@@ -64,6 +64,11 @@ const COUNTERS: &[Told<NodeTotals, u64>] = &[
     ),
     ("greendot_changes_total", "Changes of what others see of users", |it| it.changes),
     ("greendot_marks_total", "Watchers, each time one was to be told of a change", |it| it.marks),
+    (
+        "greendot_overtaken_total",
+        "Entries never sent, for a newer one of the same user took their place in the outbox",
+        |it| it.overtaken,
+    ),
     ("greendot_entries_total", "Entries in snapshots and events that went out", |it| it.entries),
     ("greendot_entry_frames_total", "Frames with such entries", |it| it.entry_frames),
     ("greendot_store_requests_total", "Requests to the shared store", |it| it.store_requests),

@@ -175,6 +175,9 @@ fn within_a_tick_only_the_newest_is_sent_and_nothing_if_all_is_as_before() {
     assert_eq!(rig.hear(ana), []);
     rig.until(0.12);
     assert_eq!(rig.hear(ana), [Heard::Events(vec![(1, State::Dnd, 6)])]);
+    // One of Idle and Active, two of the modes: each of them found another that had not gone out.
+    let totals = rig.node.totals();
+    assert_eq!((totals.marks, totals.overtaken), (2, 3));
 }
 
 #[test]

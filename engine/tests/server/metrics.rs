@@ -27,6 +27,7 @@ async fn prometheus_reads_what_has_happened_and_no_name() {
         ("greendot_beat_seconds_count", 1.0),
         ("greendot_entries_total", 1.0),
         ("greendot_late_frames_total", 0.0),
+        ("greendot_overtaken_total", 0.0),
         ("greendot_beats_refused_total", 0.0),
         ("greendot_look_failures_total", 0.0),
         ("greendot_join_failures_total", 0.0),

@@ -82,6 +82,7 @@ impl Node {
         let AudienceCounts { failures, room_failures, .. } = self.audience_counts();
         NodeTotals {
             marks: self.watches.marks(),
+            overtaken: self.watches.overtaken(),
             look_failures: failures,
             join_failures: room_failures,
             ..self.totals.clone()

@@ -29,6 +29,8 @@ pub struct NodeTotals {
     pub changes: u64,
     /// Watchers, each time one was to be told of a change.
     pub marks: u64,
+    /// Times that something newer took the place of what a watcher had not been sent yet.
+    pub overtaken: u64,
     /// Entries in snapshots and events that went out: what the watchers were told.
     pub entries: u64,
     /// Frames with such entries.

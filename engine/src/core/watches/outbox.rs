@@ -55,6 +55,8 @@ pub(super) struct Outboxes {
     listed: Vec<u32>,
     /// Marks so far.
     marked: u64,
+    /// Times so far that there was something newer for a watch that stood in an outbox.
+    overtaken: u64,
 }
 
 impl Outboxes {
@@ -86,6 +88,7 @@ impl Outboxes {
     pub(super) fn mark(&mut self, watch: Id) {
         let Some(mark) = self.marks.get_mut(watch.slot as usize) else { return };
         if mark.next != UNMARKED {
+            self.overtaken += u64::from(mark.next != UNSEEN);
             return;
         }
         let viewer = mark.viewer;
@@ -161,6 +164,11 @@ impl Outboxes {
         self.marked
     }
 
+    /// How often something newer took the place of what waited.
+    pub(super) fn overtaken(&self) -> u64 {
+        self.overtaken
+    }
+
     /// Whether any viewer waits for the tick.
     pub(super) fn has_listed(&self) -> bool {
         !self.listed.is_empty()
@@ -218,6 +226,7 @@ mod tests {
         fn an_outbox_is_a_list_without_repeats(deeds in collection::vec((0..4u8, 0..12u32), 1..120)) {
             let mut boxes = Outboxes::default();
             let mut lists: [Vec<u32>; 3] = Default::default();
+            let mut overtaken = 0;
             for slot in 0..3 {
                 boxes.open(viewer(slot), ConnId::for_test(slot));
             }
@@ -229,7 +238,9 @@ mod tests {
                 match deed {
                     0 | 1 => {
                         boxes.mark(watch(slot));
-                        if !list.contains(&slot) {
+                        if list.contains(&slot) {
+                            overtaken += 1;
+                        } else {
                             list.push(slot);
                         }
                     }
@@ -244,6 +255,7 @@ mod tests {
                         list.clear();
                     }
                 }
+                prop_assert_eq!(boxes.overtaken(), overtaken);
                 for (slot, list) in lists.iter().enumerate() {
                     prop_assert_eq!(boxes.len(viewer(slot as u32)), list.len());
                 }
@@ -266,7 +278,7 @@ mod tests {
         boxes.open(viewer(0), ConnId::for_test(0));
         boxes.begin(watch(0), viewer(0), true);
         boxes.mark(watch(0));
-        assert_eq!(boxes.len(viewer(0)), 0);
+        assert_eq!((boxes.len(viewer(0)), boxes.overtaken()), (0, 0));
         boxes.begin_marks(watch(0));
         boxes.mark(watch(0));
         assert_eq!(boxes.len(viewer(0)), 1);

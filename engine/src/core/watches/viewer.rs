@@ -171,6 +171,11 @@ impl Watches {
         self.outboxes.marked()
     }
 
+    /// How often something newer took the place of what a watcher had not been sent yet.
+    pub(crate) fn overtaken(&self) -> u64 {
+        self.outboxes.overtaken()
+    }
+
     /// Whether anything waits for the tick.
     pub(crate) fn has_marked(&self) -> bool {
         self.outboxes.has_listed()
