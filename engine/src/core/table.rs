@@ -15,32 +15,37 @@ const PIECE: usize = 1 << BITS;
 #[derive(Debug)]
 pub(crate) struct Table<T> {
     pieces: Vec<Vec<T>>,
+    len: usize,
     /// Pieces that are to be given back.
     old: Vec<Vec<T>>,
 }
 
 impl<T> Default for Table<T> {
     fn default() -> Self {
-        Self { pieces: Vec::new(), old: Vec::new() }
+        Self { pieces: Vec::new(), len: 0, old: Vec::new() }
     }
 }
 
 impl<T> Table<T> {
     pub(crate) fn len(&self) -> usize {
-        let full = self.pieces.len().saturating_sub(1);
-        full * PIECE + self.pieces.last().map_or(0, Vec::len)
+        self.len
     }
 
-    #[inline]
+    /// Room is made first, apart from the row: one that had to lie in memory for that would be written in pieces and read in
+    /// words, which waits until all that was stored before has reached the cache.
+    #[inline(always)]
     pub(crate) fn push(&mut self, row: T) {
-        match self.pieces.last_mut() {
-            Some(piece) if piece.len() < PIECE => piece.push(row),
-            _ => self.push_piece(row),
+        if self.len.is_multiple_of(PIECE) {
+            self.add_piece();
+        }
+        if let Some(piece) = self.pieces.last_mut() {
+            piece.push(row);
+            self.len += 1;
         }
     }
 
     #[cold]
-    fn push_piece(&mut self, row: T) {
+    fn add_piece(&mut self) {
         // The first one grows as a vector does: many a node has few of something.
         let first = self.pieces.is_empty();
         let mut piece = self.old.pop().filter(|_| !first).unwrap_or_default();
@@ -48,7 +53,6 @@ impl<T> Table<T> {
         if !first {
             piece.reserve_exact(PIECE);
         }
-        piece.push(row);
         self.pieces.push(piece);
     }
 
@@ -73,6 +77,7 @@ impl<T> Table<T> {
     /// Takes all rows out. Their room goes back with [`Self::give_back`].
     pub(crate) fn clear(&mut self) {
         self.old.append(&mut self.pieces);
+        self.len = 0;
     }
 
     /// Gives some of the room back that nobody needs any more; false if there is none left.

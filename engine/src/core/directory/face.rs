@@ -44,6 +44,15 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// Of one session.
+    pub(super) fn of(passive: bool, idle: bool) -> Self {
+        Self { any: !passive, active: !passive && (!idle || on(Fault::IdleIgnored)) }
+    }
+
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { any: self.any | other.any, active: self.active | other.active }
+    }
+
     /// The true state: what the user's own sessions see (rule 5).
     pub(super) fn own(self, mode: Mode) -> State {
         if !self.any {

@@ -151,7 +151,13 @@ impl People {
     }
 
     /// The note, if there is one.
+    #[inline]
     pub(super) fn note(&self, id: UserId) -> Option<Arc<str>> {
+        if self.row(id).is(RARE) { self.rare_note(id) } else { None }
+    }
+
+    #[cold]
+    fn rare_note(&self, id: UserId) -> Option<Arc<str>> {
         self.rare(id).map(|it| Arc::clone(&it.note)).filter(|it| !it.is_empty())
     }
 

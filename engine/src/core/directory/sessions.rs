@@ -50,6 +50,8 @@ pub struct Connected {
     pub revision: Revision,
     /// Whether this connect changed the mode, so that the user's other sessions are told.
     pub mode_changed: bool,
+    /// Whether the session was there already.
+    pub was_there: bool,
 }
 
 /// A session as shown to those who look into the engine.
@@ -154,20 +156,22 @@ impl Sessions {
         generation: u64,
         joining: &Joining<'_>,
     ) -> SessionId {
+        let told = self.generation_in_row(generation);
         let mut row = Session {
             name: joining.session.into(),
             user: user.0,
             link: next.map_or(END, |it| it.0),
-            generation: 0,
+            generation: told.unwrap_or(NONE),
             since: u32::try_from(now.as_millis() / 1000).unwrap_or(u32::MAX),
         };
         row.set(IDLE, joining.idle.unwrap_or(false));
         row.set(PASSIVE, joining.passive);
         let slot = self.free;
         let id = if slot == END {
-            assert!(self.rows.len() < END as usize, "fewer than 2^29 sessions");
+            let slot = self.rows.len();
+            assert!(slot < END as usize, "fewer than 2^29 sessions");
             self.rows.push(row);
-            SessionId(self.rows.len() as u32 - 1)
+            SessionId(slot as u32)
         } else {
             let place = &mut self.rows[slot as usize];
             self.free = place.link & SLOT;
@@ -175,8 +179,16 @@ impl Sessions {
             SessionId(slot)
         };
         self.live += 1;
-        self.set_generation(id, generation);
+        if told.is_none() {
+            self.extra_mut(id).generation = Some(generation);
+        }
         id
+    }
+
+    /// A generation as a row keeps it; none if it does not fit there.
+    fn generation_in_row(&self, generation: u64) -> Option<u32> {
+        let above = generation.checked_sub(self.base).and_then(|it| u32::try_from(it).ok());
+        above.filter(|&it| it != NONE)
     }
 
     /// Takes what a session has beside its row, if it has anything.
@@ -207,9 +219,9 @@ impl Sessions {
     }
 
     pub(super) fn set_generation(&mut self, id: SessionId, generation: u64) {
-        let above = generation.checked_sub(self.base).and_then(|it| u32::try_from(it).ok());
+        let told = self.generation_in_row(generation);
         let Some(row) = self.get_mut(id) else { return };
-        match above.filter(|&it| it != NONE) {
+        match told {
             Some(above) => row.generation = above,
             None => {
                 row.generation = NONE;

@@ -99,14 +99,14 @@ impl Directory {
         self.people.public(user)
     }
 
-    /// When the user was heard last, as far as it is told while offline.
-    pub(crate) fn seen(&self, user: UserId) -> Option<Time> {
-        self.people.seen(user)
-    }
-
     /// The user's note, if there is one.
     pub(crate) fn note(&self, user: UserId) -> Option<Arc<str>> {
         self.people.note(user)
+    }
+
+    /// When the user was heard last, as far as it is told while offline.
+    pub(crate) fn seen(&self, user: UserId) -> Option<Time> {
+        self.people.seen(user)
     }
 
     /// The user's mode and its revision.
@@ -209,7 +209,9 @@ impl Directory {
         let mode_changed = joining.mode.is_some_and(|choice| self.weigh(now, user, choice));
         let generation = joining.generation.unwrap_or(self.generation + 1);
         self.generation = self.generation.max(generation);
-        let session = match self.session(user, joining.session) {
+        let first = self.people.first(user);
+        let there = first.and_then(|_| self.session(user, joining.session));
+        let session = match there {
             Some(id) => {
                 if let Some(row) = self.sessions.get_mut(id) {
                     row.set_lingering(false);
@@ -220,8 +222,7 @@ impl Directory {
                 id
             }
             None => {
-                let next = self.people.first(user);
-                let id = self.sessions.insert(user, next, now, generation, joining);
+                let id = self.sessions.insert(user, first, now, generation, joining);
                 self.people.set_first(user, Some(id));
                 id
             }
@@ -230,9 +231,22 @@ impl Directory {
             self.sessions.extra_mut(session).device = joining.device.into();
         }
         self.sessions_changed(user);
-        let change = self.settle(user);
+        let change = match first {
+            Some(_) => self.settle(user),
+            // Most users have one session.
+            None => self.turn(user, Tally::of(joining.passive, joining.idle == Some(true))),
+        };
         let (mode, revision) = self.mode(user);
-        Connected { user, session, generation, change, mode, revision, mode_changed }
+        Connected {
+            user,
+            session,
+            generation,
+            change,
+            mode,
+            revision,
+            mode_changed,
+            was_there: there.is_some(),
+        }
     }
 
     /// The connection has ended or the page goes away: the session lingers (rule 3).
@@ -312,8 +326,12 @@ impl Directory {
     }
 
     /// Sessions of one user end together: one change, however many they are.
-    pub fn end_all(&mut self, user: UserId, sessions: &[(SessionId, Time)]) -> Change {
-        for &(session, heard) in sessions {
+    pub fn end_all(
+        &mut self,
+        user: UserId,
+        sessions: impl IntoIterator<Item = (SessionId, Time)>,
+    ) -> Change {
+        for (session, heard) in sessions {
             self.take_out(session, heard);
         }
         self.settle(user)
@@ -553,10 +571,13 @@ impl Directory {
     /// Derives the state from what is there and turns the faces (rules 5 and 6).
     fn settle(&mut self, id: UserId) -> Change {
         let mut tally = Tally::default();
-        for (_, session) in self.sessions_of(id).filter(|(_, it)| !it.is_passive()) {
-            tally.any = true;
-            tally.active |= !session.is_idle() || on(Fault::IdleIgnored);
+        for (_, session) in self.sessions_of(id) {
+            tally = tally.and(Tally::of(session.is_passive(), session.is_idle()));
         }
+        self.turn(id, tally)
+    }
+
+    fn turn(&mut self, id: UserId, tally: Tally) -> Change {
         let mode = self.people.mode(id).0;
         let change = self.people.turn(id, tally.public(mode), tally.own(mode));
         if change.public {

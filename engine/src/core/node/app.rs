@@ -3,6 +3,7 @@
 use greendot_protocol::limits::NOTE_BYTES;
 use greendot_protocol::{CloseCode, Mode, Time};
 
+use super::connections::seen;
 use super::{ConnId, Ending, Node};
 use crate::core::directory::UserId;
 use crate::core::leases::Waiting;
@@ -93,10 +94,14 @@ impl Node {
         };
         let mut ended = Vec::new();
         for lease in self.leases_of(id) {
-            ended.extend(self.end_lease(now, lease, Ending::Code(CloseCode::Revoked), false));
+            let Some(standing) = self.leases.get(lease) else { continue };
+            let Some(session) = self.directory.session_at(lease.slot()) else { continue };
+            let ending = Ending::Code(CloseCode::Revoked);
+            self.end_lease(now, lease, &standing, ending, false);
+            ended.push((session, seen(now, &standing)));
         }
         self.totals.endings.revoked += ended.len() as u64;
-        let change = self.directory.end_all(id, &ended);
+        let change = self.directory.end_all(id, ended);
         self.publish(now, id, change);
     }
 

@@ -6,7 +6,7 @@ use greendot_protocol::{CloseCode, Mode, ModeChoice, Revision, Span, Time};
 
 use super::{ConnId, Ending, Node, Output, Refusal};
 use crate::core::directory::{Joining, SessionId, UserId};
-use crate::core::leases::{Device, Idle, Waiting};
+use crate::core::leases::{Device, Idle, Standing, Waiting};
 use crate::core::seal::unseal;
 use crate::core::watches::ViewerId;
 
@@ -90,7 +90,8 @@ impl Node {
                 generation: None,
             },
         );
-        let before = self.release_lease(now, connected.session);
+        let before =
+            if connected.was_there { self.release_lease(now, connected.session) } else { None };
         let report = &connect.report;
         let device = Device {
             input: report.input_age.map(|age| now - age),
@@ -188,32 +189,34 @@ impl Node {
 
     /// Ends the session of a connect, and its connection if that is still open.
     pub(super) fn end(&mut self, now: Time, conn: ConnId, ending: Ending) {
-        let Some((session, heard)) = self.end_lease(now, conn, ending, false) else { return };
-        if let Some((user, change)) = self.directory.end(session, heard) {
+        let Some(standing) = self.leases.get(conn) else { return };
+        let Some(session) = self.directory.session_at(conn.slot()) else { return };
+        self.end_lease(now, conn, &standing, ending, false);
+        if let Some((user, change)) = self.directory.end(session, seen(now, &standing)) {
             self.publish(now, user, change);
         }
     }
 
-    /// Ends a lease, and its connection if that is still open. Tells which session has to end with
-    /// it, and when it was last heard. `swept`: it was due here, and the store has not said that it is over.
+    /// Ends a lease that stands so, and its connection if that is still open. The session has to end with it.
+    /// `swept`: it was due here, and the store has not said that it is over.
     pub(super) fn end_lease(
         &mut self,
         now: Time,
         conn: ConnId,
+        standing: &Standing,
         ending: Ending,
         swept: bool,
-    ) -> Option<(SessionId, Time)> {
-        let heard = self.leases.heard(conn)?;
-        let session = self.directory.session_at(conn.slot())?;
+    ) {
         if self.shared.is_some()
             && let Some(name) = self.session_name(conn)
         {
-            self.seat_ends(now, conn, name, heard, ending == Ending::Bye, swept);
+            self.seat_ends(now, conn, name, standing.heard, ending == Ending::Bye, swept);
             self.forget_seat(conn);
         }
-        self.close(now, conn, ending);
+        if standing.connected {
+            self.close(now, conn, ending);
+        }
         self.leases.remove(conn);
-        Some((session, if on(Fault::SeenWhenSwept) { now } else { heard }))
     }
 
     /// Closes a connection, unless that has been done; nothing it says has any effect from now on.
@@ -259,6 +262,11 @@ impl Node {
             self.ready.push_back(conn);
         }
     }
+}
+
+/// When a session that ends counts as heard last.
+pub(super) fn seen(now: Time, standing: &Standing) -> Time {
+    if on(Fault::SeenWhenSwept) { now } else { standing.heard }
 }
 
 /// What a client says of its user's mode. What it repeats was told to it as this user's, or is of another account in the

@@ -45,9 +45,9 @@ pub use self::room_polls::{RoomAnswer, Who};
 use self::shared::Shared;
 use self::tokens::Tokens;
 pub use self::totals::{Endings, FLAP, Lag, NodeTotals};
-use super::directory::{Change, Directory, Face, UserId};
+use super::directory::{Change, Directory, Face, SessionId, UserId};
 pub use super::leases::ConnId;
-use super::leases::{Leases, Periods};
+use super::leases::{Leases, Periods, Standing};
 use super::watches::{CrowdRule, Watches};
 use super::{Settings, SettingsError};
 
@@ -78,12 +78,14 @@ pub struct Node {
     errors: HashMap<ConnId, VecDeque<(ErrorCode, u32, String)>, FixedState>,
     totals: NodeTotals,
     outputs: VecDeque<Output>,
-    /// Transitions behind those: apart, because they can be very many at once, and are small. A name that is copied here would
-    /// wait for the rows that were written just before.
+    /// Transitions behind those, without notes: apart, because they can be very many at once, and are small. A name that is
+    /// copied here, or a note that may be there, would wait for the rows that were written just before.
     turns: VecDeque<Turn>,
     /// Connections for which something waits and whose driver is to be told: apart, because they can be very many at once,
     /// and are small.
     ready: VecDeque<ConnId>,
+    /// Room for the sessions that end together, kept so that none is made for each.
+    due: Vec<(ConnId, SessionId, Standing)>,
     /// The next sweep.
     sweep_at: Time,
     /// The first sweep after the node has last stood still: until then not all is read that waited.
@@ -96,12 +98,11 @@ pub struct Node {
     shared: Option<Shared>,
 }
 
-/// What others see of a user has changed to this, with this note.
+/// What others see of a user who has no note has changed to this.
 #[derive(Debug)]
 struct Turn {
     user: UserId,
     face: Face,
-    note: Option<Arc<str>>,
 }
 
 impl Node {
@@ -152,6 +153,7 @@ impl Node {
             outputs: VecDeque::new(),
             turns: VecDeque::new(),
             ready: VecDeque::new(),
+            due: Vec::new(),
             sweep_at: now + settings.sweep,
             still_until: Time::ZERO,
             flush_at: None,
@@ -179,20 +181,22 @@ impl Node {
         }
         match self.turns.pop_front() {
             None => self.ready.pop_front().map(Output::Ready),
-            turn => turn.map(|it| Output::Transition(self.transition(it))),
+            turn => turn.map(|it| Output::Transition(self.transition(it, None))),
         }
     }
 
     /// The driver is told this, after all that has happened so far.
     fn say(&mut self, output: Output) {
         while let Some(turn) = self.turns.pop_front() {
-            let turn = Output::Transition(self.transition(turn));
+            let turn = Output::Transition(self.transition(turn, None));
             self.outputs.push_back(turn);
         }
         self.outputs.push_back(output);
     }
 
-    fn transition(&self, Turn { user, face: Face { state, version }, note }: Turn) -> Transition {
+    #[inline]
+    fn transition(&self, turn: Turn, note: Option<Arc<str>>) -> Transition {
+        let Turn { user, face: Face { state, version } } = turn;
         Transition { user: self.directory.name(user).clone(), state, version, note }
     }
 
@@ -238,8 +242,11 @@ impl Node {
         }
         if change.public {
             self.totals.changes += 1;
-            let (face, note) = (self.directory.public(user), self.directory.note(user));
-            self.turns.push_back(Turn { user, face, note });
+            let turn = Turn { user, face: self.directory.public(user) };
+            match self.directory.note(user) {
+                None => self.turns.push_back(turn),
+                note => self.say(Output::Transition(self.transition(turn, note))),
+            }
         }
     }
 

@@ -3,14 +3,16 @@
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{CloseCode, Span, Time};
 
+use super::connections::seen;
 use super::shared::Then;
 use super::{ConnId, Ending, Node, Output};
+use crate::core::directory::SessionId;
 use crate::core::leases::{Due, Idle, Standing};
 use crate::store::Request;
 
-/// Leases looked at in one step, so that no step holds the core for long whatever is due. At some
-/// 300 ns for one that ends, well under 5 ms.
-const STEP: usize = 4096;
+/// Leases looked at in one step, so that no step holds the core for long whatever is due: at some 200 ns for one that ends, a
+/// fifth of a millisecond. The driver takes what a step has to say while the users' rows are still in the cache.
+const STEP: usize = 1024;
 
 /// Leases that are looked at together. They lie anywhere in memory: read one behind the other their
 /// rows come in side by side, and not each when it is needed.
@@ -88,9 +90,9 @@ impl Node {
             Due::Silent => self.seat_is_silent(conn),
             Due::Idle => self.set_idle(now, conn, Idle::Found),
             Due::Expired | Due::Lingered => {
-                let standing = self.leases.get(conn);
-                if standing.is_some_and(|it| !self.reads_first(now, conn, &it)) {
-                    self.expire(now, conn);
+                let Some(standing) = self.leases.get(conn) else { return };
+                if !self.reads_first(now, conn, &standing) {
+                    self.expire_as(now, conn, &standing);
                 }
             }
         }
@@ -119,10 +121,14 @@ impl Node {
         let Some(standing) = self.leases.get(conn).filter(|it| it.ends_at() <= now) else {
             return self.leases.end_reading(conn);
         };
+        self.expire_as(now, conn, &standing);
+    }
+
+    fn expire_as(&mut self, now: Time, conn: ConnId, standing: &Standing) {
+        let Some(session) = self.directory.session_at(conn.slot()) else { return };
         if standing.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
-            return self.end_what_is_due(now, conn);
+            return self.end_what_is_due(now, conn, session);
         }
-        let Some(session) = self.session_of(conn) else { return };
         self.leases.end_reading(conn);
         self.leases.linger(conn, standing.deadline + self.settings.expiry_grace);
         self.directory.linger(session);
@@ -133,33 +139,35 @@ impl Node {
 
     /// Ends a session that is due, and with it those of its user that are due in the same sweep: what the user would be
     /// between one end and the next it never was.
-    fn end_what_is_due(&mut self, now: Time, conn: ConnId) {
-        let Some(user) = self.session_of(conn).and_then(|it| self.directory.user_of(it)) else {
-            return;
-        };
+    fn end_what_is_due(&mut self, now: Time, conn: ConnId, session: SessionId) {
+        let Some(user) = self.directory.user_of(session) else { return };
         let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
         let stays = spared || self.settings.expiry_grace != Span::ZERO;
-        let mut due = Vec::new();
-        let mut unread = false;
-        for it in self.leases_of(user) {
+        let mut due = std::mem::take(&mut self.due);
+        for session in self.directory.ids_of(user) {
+            let Some(it) = self.leases.at(session.slot()) else { continue };
             let Some(standing) = self.leases.get(it).filter(|it| it.ends_at() <= now) else {
                 continue;
             };
             if it == conn || standing.lingers_until.is_some() || !stays {
-                unread |= it != conn && self.reads_first(now, it, &standing);
-                due.push((it, standing));
+                due.push((it, session, standing));
             }
         }
-        if unread {
-            // It comes up again when that has been read.
-            return;
+        let mut unread = false;
+        for &(it, _, standing) in due.iter().filter(|it| it.0 != conn) {
+            unread |= self.reads_first(now, it, &standing);
         }
-        let mut ended = Vec::with_capacity(due.len());
-        for (it, standing) in due {
-            self.count_due(now, standing.ends_at(), standing.lingers_until.is_some());
-            ended.extend(self.end_lease(now, it, Ending::Code(CloseCode::Ended), true));
+        // If so, it comes up again when that has been read.
+        if !unread {
+            for (it, _, standing) in &due {
+                self.count_due(now, standing.ends_at(), standing.lingers_until.is_some());
+                self.end_lease(now, *it, standing, Ending::Code(CloseCode::Ended), true);
+            }
+            let ended = due.iter().map(|(_, session, standing)| (*session, seen(now, standing)));
+            let change = self.directory.end_all(user, ended);
+            self.publish(now, user, change);
         }
-        let change = self.directory.end_all(user, &ended);
-        self.publish(now, user, change);
+        due.clear();
+        self.due = due;
     }
 }

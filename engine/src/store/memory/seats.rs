@@ -248,7 +248,7 @@ impl MemoryStore {
         for &(session, _) in sessions {
             self.vacate(now, session);
         }
-        let change = self.directory.end_all(user, sessions);
+        let change = self.directory.end_all(user, sessions.iter().copied());
         self.publish(now, user, change, turned);
     }
 
