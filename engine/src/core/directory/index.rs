@@ -105,7 +105,7 @@ impl Buckets {
     /// The bucket where a row with this hash is looked for first.
     #[inline]
     fn home(&self, hash: u64) -> usize {
-        ((hash >> 32) * self.count as u64 >> 32) as usize
+        (((hash >> 32) * self.count as u64) >> 32) as usize
     }
 
     /// Reads that bucket, which is about to be needed; what it returns means nothing.
@@ -173,7 +173,7 @@ fn hits(bucket: &[u32; WORDS], tag: u8) -> u128 {
     const ONES: u128 = u128::from_ne_bytes([1; 16]);
     const HIGHEST: u128 = (ONES << 7) & ((1 << (8 * PLACES)) - 1);
     let low = u64::from(bucket[0]) | u64::from(bucket[1]) << 32;
-    let differs = (u128::from(bucket[2]) << 64 | u128::from(low)) ^ ONES * u128::from(tag);
+    let differs = (u128::from(bucket[2]) << 64 | u128::from(low)) ^ (ONES * u128::from(tag));
     differs.wrapping_sub(ONES) & !differs & HIGHEST
 }
 

@@ -364,7 +364,9 @@ impl Leases {
         let Some(pulse) = self.pulses.get_mut(slot).filter(|it| it.is_plain(conn.0.stamp)) else {
             return false;
         };
-        *pulse = Pulse::plain(now.since(self.origin), conn.0.stamp);
+        // Time does not run back: no need to look whether it is before the origin.
+        let at = now.as_millis().wrapping_sub(self.origin.as_millis());
+        *pulse = Pulse::plain(Span::from_millis(at), conn.0.stamp);
         true
     }
 

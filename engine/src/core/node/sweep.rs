@@ -127,7 +127,7 @@ impl Node {
     fn expire_as(&mut self, now: Time, conn: ConnId, standing: &Standing) {
         let Some(session) = self.directory.session_at(conn.slot()) else { return };
         if standing.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
-            return self.end_what_is_due(now, conn, session);
+            return self.end_what_is_due(now, conn, session, standing);
         }
         self.leases.end_reading(conn);
         self.leases.linger(conn, standing.deadline + self.settings.expiry_grace);
@@ -137,21 +137,28 @@ impl Node {
         self.close(now, conn, Ending::Code(CloseCode::Ended));
     }
 
-    /// Ends a session that is due, and with it those of its user that are due in the same sweep: what the user would be
-    /// between one end and the next it never was.
-    fn end_what_is_due(&mut self, now: Time, conn: ConnId, session: SessionId) {
+    /// Ends a session that is due and stands so, and with it those of its user that are due in the same sweep: what the user
+    /// would be between one end and the next it never was.
+    fn end_what_is_due(
+        &mut self,
+        now: Time,
+        conn: ConnId,
+        session: SessionId,
+        standing: &Standing,
+    ) {
         let Some(user) = self.directory.user_of(session) else { return };
         let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
         let stays = spared || self.settings.expiry_grace != Span::ZERO;
         let mut due = std::mem::take(&mut self.due);
-        for session in self.directory.ids_of(user) {
-            let Some(it) = self.leases.at(session.slot()) else { continue };
-            let Some(standing) = self.leases.get(it).filter(|it| it.ends_at() <= now) else {
+        for it in self.directory.ids_of(user) {
+            if it == session {
+                due.push((conn, session, *standing));
                 continue;
-            };
-            if it == conn || standing.lingers_until.is_some() || !stays {
-                due.push((it, session, standing));
             }
+            let Some(other) = self.leases.at(it.slot()) else { continue };
+            let standing = self.leases.get(other).filter(|it| it.ends_at() <= now);
+            let standing = standing.filter(|it| it.lingers_until.is_some() || !stays);
+            due.extend(standing.map(|standing| (other, it, standing)));
         }
         let mut unread = false;
         for &(it, _, standing) in due.iter().filter(|it| it.0 != conn) {
