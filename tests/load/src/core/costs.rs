@@ -28,6 +28,10 @@ pub(super) struct Round {
     look: f64,
     /// The end of a session in a sweep.
     pub(super) end: f64,
+    /// The same where both sides end the same: connections have ended before, and graces are over.
+    lingered: f64,
+    /// The same where nobody is heard any more: leases run out while connections look open.
+    expired: f64,
     longest_step: Duration,
     pub(super) bytes: f64,
 }
@@ -35,11 +39,13 @@ pub(super) struct Round {
 /// A million sessions (or as many as asked for), one a user, in random order.
 pub fn sessions(report: &mut Report, count: usize, allocated: fn() -> usize) {
     let work = Work::new(count);
-    let (mut ours, mut theirs, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut writes, mut large_writes) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        theirs.push(published(&work, allocated));
-        ours.push(greendot(&work, allocated));
-        writes.push(flat_writes(&work));
+        theirs.push(Round { lingered: published_graces(&work), ..published(&work, allocated) });
+        ours.push(Round { expired: greendot_expires(&work), ..greendot(&work, allocated) });
+        writes.push(flat_writes::<0>(&work));
+        large_writes.push(flat_writes::<LEASE>(&work));
     }
     let of =
         |rounds: &[Round], figure: fn(&Round) -> f64| median(rounds.iter().map(figure).collect());
@@ -57,15 +63,39 @@ pub fn sessions(report: &mut Report, count: usize, allocated: fn() -> usize) {
     ratio("heartbeat_ratio", "heartbeat, published algorithm / ours", |it| it.beat, 6.0);
     ratio("connect_ratio", "connect, published algorithm / ours", |it| it.connect, 3.0);
     ratio("sweep_ratio", "sweep that ends all, published algorithm / ours", |it| it.end, 20.0);
-    let (beat, write) = (of(&ours, |it| it.beat), median(writes));
-    report.add(Row {
-        key: "heartbeat_vs_write",
-        what: "heartbeat / one random write into a flat array".into(),
-        ours: format!("{beat:.1} ns"),
-        baseline: format!("{write:.1} ns"),
-        figure: beat / write,
-        budget: Budget::AtMost(1.5),
-    });
+    for (key, what, figure) in [
+        (
+            "linger_ratio",
+            "of these only graces on both sides",
+            (|it| it.lingered) as fn(&Round) -> f64,
+        ),
+        ("expire_ratio", "leases that run out, connections read first", |it| it.expired),
+    ] {
+        let (mine, other) = (of(&ours, figure), of(&theirs, figure));
+        report.add(Row {
+            key,
+            what: format!("{what}, published algorithm / ours"),
+            ours: format!("{mine:.1} ns"),
+            baseline: format!("{other:.1} ns"),
+            figure: other / mine,
+            budget: Budget::None,
+        });
+    }
+    let beat = of(&ours, |it| it.beat);
+    for (key, what, writes, budget) in [
+        ("heartbeat_vs_write", "8 bytes: what it touches", writes, Budget::AtMost(1.5)),
+        ("heartbeat_vs_lease_write", "28 bytes: a whole lease", large_writes, Budget::None),
+    ] {
+        let write = median(writes);
+        report.add(Row {
+            key,
+            what: format!("heartbeat / random write, flat array, records of {what}"),
+            ours: format!("{beat:.1} ns"),
+            baseline: format!("{write:.1} ns"),
+            figure: beat / write,
+            budget,
+        });
+    }
     for (key, what, figure) in [
         (
             "beat_with_answer_ns",
@@ -175,9 +205,70 @@ fn published(work: &Work, allocated: fn() -> usize) -> Round {
         drop: 0.0,
         look: 0.0,
         end: each(end, count),
+        lingered: 0.0,
+        expired: each(end, count),
         longest_step: end,
         bytes,
     }
+}
+
+/// Users whose connections have ended go offline when their graces are over; ns each.
+fn published_graces(work: &Work) -> f64 {
+    let count = work.order.len();
+    let mut engine = Published::new(55_000, 10_000);
+    for number in 0..count as u64 {
+        engine.connect(0, number, number);
+    }
+    for (place, &number) in work.order.iter().enumerate() {
+        engine.drop_conn(1_000 + place as u64 * 9_000 / count as u64, u64::from(number));
+    }
+    engine.turned.clear();
+    let (end, ()) = timed(|| engine.sweep(1_000_000));
+    assert_eq!(engine.turned.len(), count);
+    each(end, count)
+}
+
+/// Nobody is heard any more, and every connection looks open: each is read first, as the rules want it, and ended when there was
+/// nothing to read; ns each.
+fn greendot_expires(work: &Work) -> f64 {
+    let count = work.order.len();
+    let mut node = node();
+    let conns: Vec<ConnId> = (0..count)
+        .map(|number| {
+            let conn = work.connect(&mut node, number);
+            drain(&mut node);
+            conn
+        })
+        .collect();
+    for (place, &number) in work.order.iter().enumerate() {
+        node.handle_pong(Time::from_millis(work.time(place)), conns[number as usize]);
+    }
+    // Pings go out, and nothing comes back, until just before the first is due; and then all are.
+    while node.deadline() < Time::from_millis(work.time(0) + 55_000) {
+        node.handle_timeout(node.deadline());
+        drain(&mut node);
+    }
+    let mut now = Time::from_millis(work.time(count) + 55_000);
+    let (mut sum, mut ended) = (Duration::ZERO, 0);
+    while node.counts().sessions > 0 {
+        now = now.max(node.deadline());
+        let (time, closed) = timed(|| {
+            node.handle_timeout(now);
+            let mut closed = 0;
+            while let Some(output) = node.poll_output() {
+                match black_box(output) {
+                    Output::ReadFirst(conn) => node.handle_read(now, conn),
+                    Output::Close { .. } => closed += 1,
+                    _ => {}
+                }
+            }
+            closed
+        });
+        sum += time;
+        ended += closed;
+    }
+    assert_eq!(ended, count);
+    each(sum, count)
 }
 
 pub(super) fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
@@ -253,6 +344,8 @@ pub(super) fn greendot(work: &Work, allocated: fn() -> usize) -> Round {
         drop: each(dropped, count),
         look: each(looked, count),
         end: each(sum, count),
+        lingered: each(sum, count),
+        expired: 0.0,
         longest_step,
         bytes,
     }
@@ -274,15 +367,19 @@ pub(super) fn drain(node: &mut Node) -> usize {
     turns
 }
 
-/// One write into each of as many records of the size of what a heartbeat touches, in the same order; ns each.
-fn flat_writes(work: &Work) -> f64 {
+/// Words of 4 bytes in a lease beside the time.
+const LEASE: usize = 5;
+
+/// One write into each of as many records of this many words of 4 bytes and a time, in the same order; ns each. All have been
+/// written before, as ours have.
+fn flat_writes<const WORDS: usize>(work: &Work) -> f64 {
     #[derive(Clone, Copy)]
     #[repr(C, packed(4))]
-    struct Record {
+    struct Record<const WORDS: usize> {
         heard: u64,
-        _key: u32,
+        _rest: [u32; WORDS],
     }
-    let mut records = vec![Record { heard: 0, _key: 0 }; work.order.len()];
+    let mut records = vec![Record { heard: 1, _rest: [1; WORDS] }; work.order.len()];
     let (time, ()) = timed(|| {
         for (place, &number) in work.order.iter().enumerate() {
             records[number as usize].heard = work.time(place);
