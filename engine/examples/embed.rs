@@ -1,7 +1,7 @@
 //! Presence in an axum app of your own.
 
 use axum::{Router, routing::get};
-use greendot_engine::server::{AuthError, Identity, Presence, Token, no_delay};
+use greendot_engine::server::{AuthError, Identity, Limits, Presence, Token, serve};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -21,6 +21,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-    tokio::select! { served = axum::serve(no_delay(listener), app) => served?, () = log => {} }
-    Ok(())
+    tokio::select! {
+        never = serve(listener, app, Limits::default()) => match never {},
+        () = log => Ok(()),
+    }
 }

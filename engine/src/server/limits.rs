@@ -6,7 +6,7 @@
 //! | what it does | what stops it | what it can hold or do |
 //! | --- | --- | --- |
 //! | opens connection after connection | [`Limits::connections`], then 256 that are told `full` at a time, then HTTP 503 | nothing of it is kept; a user has 256 sessions at most |
-//! | opens a connection and asks for nothing | in the ready server 10 s for the head of a request, 16 KB long at most; an app of your own has what serves it | hyper's first buffer, 8 KB |
+//! | opens a connection and asks for nothing | in the ready server and under [`serve()`](super::serve()) 10 s for the head of a request, 16 KB long at most; `axum::serve` waits for ever | hyper's first buffer, 8 KB |
 //! | upgrades and never says hello | [`Limits::unauthenticated`] at a time, each for [`Limits::hello_timeout`] | a task and a socket, some 2 KB |
 //! | sends frames, pings or fragments without end | [`Limits::frames_per_second`] and [`Limits::burst`]; then it is closed, and what it has sent on is not read | 1,000 frames at once, 100 a second; one message of 32 KB |
 //! | never reads | the core makes nothing for it until it does; nothing else is put behind what the kernel has not taken | what one flush gave, and the newest of each watched user (rule 14) |

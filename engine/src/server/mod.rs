@@ -3,7 +3,7 @@
 //! [`Presence`] is the application's handle: build it, nest its router, ask it things.
 //!
 //! ```no_run
-//! use greendot_engine::server::{AuthError, Identity, Presence, Token};
+//! use greendot_engine::server::{AuthError, Identity, Limits, Presence, Token, serve};
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,8 +14,7 @@
 //!     .build()?;
 //!     let app = axum::Router::new().nest("/presence", presence.router());
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-//!     axum::serve(greendot_engine::server::no_delay(listener), app).await?;
-//!     Ok(())
+//!     match serve(listener, app, Limits::default()).await {}
 //! }
 //! ```
 //!
@@ -75,6 +74,7 @@ mod metrics;
 mod origin;
 mod poll;
 mod presence;
+mod serve;
 mod socket;
 mod transitions;
 mod upgrade;
@@ -103,10 +103,12 @@ pub use jwt::{JwtAuth, KeysError};
 pub use limits::Limits;
 pub use metrics::{BUCKETS, PROBE_SECONDS};
 pub use presence::{NoteTooLong, OutOfReach, Presence, Session, Status};
+pub use serve::serve;
 pub use transitions::{Missed, Transitions};
 
-/// A listener whose connections send each frame at once (`TCP_NODELAY`): without it a change
-/// waits up to 40 ms for the answer to the one before.
+/// A listener for [`axum::serve()`] whose connections send each frame at once (`TCP_NODELAY`): without it a change
+/// waits up to 40 ms for the answer to the one before. [`serve()`] does that by itself, and gives up clients that ask for
+/// nothing, for whom `axum::serve` waits.
 pub fn no_delay(
     listener: tokio::net::TcpListener,
 ) -> impl axum::serve::Listener<Io = tokio::net::TcpStream, Addr = std::net::SocketAddr> {

@@ -1,6 +1,5 @@
 //! The ready server: presence at `/presence`, alone in memory, or with others by a shared Redis.
 
-mod accept;
 mod control;
 mod metrics;
 mod options;
@@ -18,7 +17,7 @@ use axum::http::Uri;
 use axum::routing::get;
 use clap::Parser;
 use greendot_engine::protocol::Span;
-use greendot_engine::server::{DevAuth, HttpAudience, JwtAuth, KeysError, Presence};
+use greendot_engine::server::{self, DevAuth, HttpAudience, JwtAuth, KeysError, Presence};
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
@@ -135,7 +134,7 @@ async fn serve(options: &Options) -> Result<(), Box<dyn Error>> {
     let (drained, stop) = oneshot::channel::<()>();
     let serving = async {
         tokio::select! {
-            never = accept::serve(listener, app, options.limits()) => match never {},
+            never = server::serve(listener, app, options.limits()) => match never {},
             _ = stop => std::future::pending::<()>().await,
         }
     };

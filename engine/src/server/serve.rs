@@ -1,19 +1,19 @@
-//! Takes connections, and gives them up that ask for nothing.
-//!
-//! [`axum::serve()`] waits for a request as long as the client likes, with as many clients as there are descriptors.
+//! Takes connections, and gives up those that ask for nothing.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use greendot_engine::server::Limits;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tracing::debug;
+
+use super::limits::Limits;
+use crate::clock::{sleep, spawn};
 
 /// Connections that may be open beyond those that presence takes: of those turned away, of polls and of visitors.
 const MORE: usize = 1_024;
@@ -27,12 +27,16 @@ const HEAD_BYTES: usize = 16 * 1024;
 /// How long is waited after a connection could not be taken: for a descriptor, most likely.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Serves the app's connections, until dropped.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the driver is where tasks are started, and where waiting is done"
-)]
-pub(crate) async fn serve(listener: TcpListener, app: Router, limits: Limits) -> Infallible {
+/// Serves an app's connections over HTTP/1.1 and WebSocket, until dropped, as the ready server does.
+///
+/// [`axum::serve()`] waits for a request as long as its client likes, with as many clients as there are descriptors. Here a
+/// client has 10 s for a request's head, from the connection's begin or the request before; a head may have 16 KB; and 1,024
+/// connections may be open beyond the [`Limits::connections`] that presence takes, for all else that the app serves. Beyond
+/// these the kernel keeps clients waiting. Frames go out at once (`TCP_NODELAY`).
+///
+/// Behind a proxy that does all that, or where you need what `axum::serve` has (another listener, the client's address,
+/// graceful shutdown), take that one with [`no_delay`](super::no_delay). TLS is a proxy's part in both.
+pub async fn serve(listener: TcpListener, app: Router, limits: Limits) -> Infallible {
     let open = Arc::new(Semaphore::new((limits.connections + MORE).min(Semaphore::MAX_PERMITS)));
     loop {
         // Beyond that many the kernel keeps them waiting, and refuses those for whom it has no room.
@@ -40,14 +44,14 @@ pub(crate) async fn serve(listener: TcpListener, app: Router, limits: Limits) ->
         match listener.accept().await {
             Ok((stream, _)) => {
                 let app = app.clone();
-                tokio::spawn(async move {
+                spawn(async move {
                     speak(stream, app).await;
                     drop(place);
                 });
             }
             Err(error) => {
                 debug!(%error, "a connection could not be taken");
-                tokio::time::sleep(AGAIN).await;
+                sleep(AGAIN).await;
             }
         }
     }
