@@ -209,6 +209,11 @@ impl Cluster {
         row.up && !row.paused && row.blurred_since.is_none()
     }
 
+    /// Since when a node has been able to work.
+    pub(super) fn works_since(&self, node: usize) -> Option<u64> {
+        self.nodes[node].working_since
+    }
+
     /// Whether the store hears at once what happens at a node.
     pub(super) fn is_heard(&self, node: usize) -> bool {
         self.is_settled(node) || (self.nodes[node].only_wiped && !self.nodes[node].paused)

@@ -46,6 +46,8 @@ pub(super) struct Conn {
     pub(super) seats: Vec<Seat>,
     /// What it is told of its user's sessions, if it has asked for that.
     pub(super) own: Option<Own>,
+    /// When it was last read from, or not, from then on.
+    pub(super) stalled_at: u64,
     /// Whether it has ever watched, or looked into a room.
     pub(super) has_watched: bool,
     /// When its client said what the node has not read yet.
@@ -67,6 +69,10 @@ pub(super) struct Watch {
     pub(super) shown: Option<Shown>,
     /// When.
     pub(super) shown_at: u64,
+    /// When it was told a change last; none if that was the first that could be said.
+    pub(super) event_at: Option<u64>,
+    /// When its node read of it.
+    pub(super) begun: u64,
     pub(super) version: u32,
     /// When its client said it.
     pub(super) said: u64,

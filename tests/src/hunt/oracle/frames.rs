@@ -213,6 +213,7 @@ impl Oracle<'_> {
             ClientFrame::Leave { number } => self.leaves(conn, *number),
             ClientFrame::Own(on) => self.owns(conn, *on),
             ClientFrame::Unwatch { numbers } => {
+                self.a_watch_ends(conn);
                 self.conns[conn].watches.retain(|it| !numbers.contains(&it.number));
             }
             _ => {}
@@ -223,6 +224,7 @@ impl Oracle<'_> {
         let user = self.user(name);
         self.serial += 1;
         let serial = self.serial;
+        self.a_watch_ends(conn);
         let row = &mut self.conns[conn];
         // Of a number, and of a user, the latest watch counts.
         row.watches.retain(|it| it.number != number && it.user != user);
@@ -232,6 +234,8 @@ impl Oracle<'_> {
             user,
             shown: None,
             shown_at: 0,
+            event_at: None,
+            begun: self.now,
             version: 0,
             said,
             wrong_since: None,
@@ -347,6 +351,7 @@ impl Oracle<'_> {
     /// The node sees the connection end: the session lingers, if it is still on it (rule 3).
     pub(super) fn ended(&mut self, conn: usize) {
         let when = self.arrival(conn);
+        self.a_watch_ends(conn);
         let row = &mut self.conns[conn];
         row.open = false;
         row.watches.clear();
@@ -437,6 +442,7 @@ impl Oracle<'_> {
         let mut due = self.to_close.iter();
         let expected =
             due.position(|it| it.conn == conn && (it.code == code || it.unsure_by.is_some()));
+        self.a_watch_ends(conn);
         let row = &mut self.conns[conn];
         row.watches.clear();
         row.seats.clear();

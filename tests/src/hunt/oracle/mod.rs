@@ -9,6 +9,7 @@ mod blocks;
 mod cluster;
 mod complaint;
 mod conn;
+mod crowds;
 mod device;
 mod devices;
 mod frames;
@@ -80,6 +81,8 @@ pub struct Oracle<'a> {
     alarm: u64,
     /// When the devices are looked at again, whatever happens.
     round: u64,
+    /// By node: when a watch ended there last.
+    watch_ended: Vec<u64>,
     /// Whether anyone's possible states changed in this turn.
     shifted: bool,
     /// The devices that anything happened to in this turn, by their numbers.
@@ -133,6 +136,7 @@ impl<'a> Oracle<'a> {
             next_settling: u64::MAX,
             alarm: u64::MAX,
             round: 0,
+            watch_ended: vec![0; scenario.nodes.len()],
             shifted: false,
             touched: Vec::new(),
         }

@@ -127,6 +127,7 @@ impl Oracle<'_> {
         let stays = |it: &&mut Conn| it.name == *watcher && !it.left;
         for row in self.conns.iter_mut().filter(stays) {
             row.stalled = stalled;
+            row.stalled_at = now;
             row.start_anew(now);
         }
         self.shifted = true;

@@ -182,9 +182,14 @@ impl Oracle<'_> {
                 return self.complain_at(Kind::EventRepeats, text, self.event_place(conn, user));
             }
             self.weigh_word(conn, place, &said, false)?;
+            self.weigh_rate(conn, place)?;
             let row = &self.conns[conn];
+            // That nobody could say anything of a user is over for all at once, at a moment that the user has no part in.
+            let was_unknown =
+                row.watches[place].shown.as_ref().is_none_or(|it| it.state == State::Unknown);
             self.weigh_seen(row.node, row.user, user, &said)?;
             words.push(self.show(conn, place, &said));
+            self.conns[conn].watches[place].event_at = (!was_unknown).then_some(self.now);
         }
         self.shifted = true;
         Ok(words)
