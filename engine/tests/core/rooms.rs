@@ -1,7 +1,7 @@
 //! Rooms: who is told of whom, how often, and what becomes of that in an outage.
 
 use greendot_engine::core::{ConnId, Settings, Start};
-use greendot_engine::protocol::{ClientFrame, ServerFrame, State, binary};
+use greendot_engine::protocol::{Beat, ClientFrame, ServerFrame, State, binary};
 
 use crate::cluster::Cluster;
 use crate::rig::{Heard, Rig, settings};
@@ -119,4 +119,37 @@ fn who_joins_in_an_outage_is_told_who_is_there_when_it_is_over() {
     }
     assert_eq!(rooms_told(&world, "cy", before), ["room: ana online, bo online, cy online"]);
     assert_eq!(rooms_told(&world, "ana", before), ["events: cy online"]);
+}
+
+/// What the store was asked of her for another was lost, and asked again by nobody who joins: the refresh does that.
+#[test]
+fn who_joins_about_a_lost_question_is_told_all_at_once_whenever_that_is() {
+    for joins in 0..20 {
+        let mut world = Cluster::new(settings(), 2, true);
+        world.lag = 5;
+        world.pass(2_000);
+        let ana = world.connect(0, "ana", "1", false);
+        let bo = world.connect(1, "bo", "1", false);
+        let eve = world.connect(1, "eve", "1", true);
+        world.say(ana, &join(1, "page"));
+        world.pass(500);
+        world.listen(bo, "bo");
+        for millis in 0..20 {
+            match millis {
+                1 => world.outage = true,
+                2 => world.watch(eve, 1, &[(1, "ana")]),
+                3 => world.outage = false,
+                // Its answer shows that one is missing.
+                4 => world.say(eve, &ClientFrame::Beat(Beat::default())),
+                _ => {}
+            }
+            if millis == joins {
+                world.say(bo, &join(7, "page"));
+            }
+            world.pass(1);
+        }
+        world.pass(3_000);
+        let told = rooms_told(&world, "bo", 0);
+        assert_eq!(told, ["room: ana online, bo online"], "joins at {joins} ms");
+    }
 }

@@ -148,6 +148,8 @@ pub(in crate::core::node) struct Shared {
     /// are lost.
     told: u64,
     reach: Reach,
+    /// The number of the question with which the last refresh asked who is in rooms.
+    refresh: u64,
     /// What stands between viewers and others may have changed while the store was out of reach: until that is known, nothing
     /// newer of anybody is shown (rule 13).
     blinded: bool,
@@ -180,6 +182,7 @@ impl Shared {
             noticed: 0,
             told: 0,
             reach: Reach::Good,
+            refresh: 0,
             blinded: false,
             unsaid: Vec::new(),
             ends_at: None,
@@ -224,6 +227,11 @@ impl Shared {
         words.any(
             |it| matches!(it, Word::Block(by, from, true, _) if **by == *user && **from == *viewer),
         )
+    }
+
+    /// Whether the refresh asks anew what was asked with this number, or has asked since.
+    fn refreshes(&self, number: u64) -> bool {
+        matches!(self.reach, Reach::Back(Some(_))) || number < self.refresh
     }
 
     /// Whether something that a user chose may not have reached the store.

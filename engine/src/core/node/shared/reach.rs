@@ -281,6 +281,9 @@ impl Node {
         self.look(now, viewers);
         let users = self.owners.names();
         self.submit(now, Request::Own { users }, Then::Nothing);
+        if let Some(shared) = self.shared.as_mut() {
+            shared.refresh = shared.next_request;
+        }
         let rooms = self.watches.room_names();
         self.submit(now, Request::LookInto { rooms }, Then::LookedInto);
         let users = self.watches.subjects();

@@ -85,6 +85,7 @@ impl Node {
         for roster in &reply.rooms {
             self.take_roster(now, roster.clone());
         }
+        let refreshed = self.shared.as_ref().is_some_and(|it| it.refreshes(number));
         match then {
             Then::Nothing | Then::Beaten => {}
             Then::Looked => {
@@ -102,12 +103,12 @@ impl Node {
                 }
                 self.wake_waiting(now);
             }
-            // What was asked for another before, and lost, is not known before the refresh, and that seats all who wait.
-            Then::Joined { .. } if self.awaits_refresh() => {}
+            // What was asked for others before, and lost, is known once the refresh is answered, and that seats all who wait.
+            Then::Joined { .. } if refreshed => {}
             Then::Joined { conn, number } => self.take_seat(now, conn, number),
             Then::Seated { conn, number, users } => {
                 self.loaded(now, &users);
-                if !self.awaits_refresh() {
+                if !refreshed {
                     self.open_seat(now, conn, number);
                 }
                 self.watches.forget_unwatched(users);
@@ -204,11 +205,6 @@ impl Node {
                 }
             }
         }
-    }
-
-    /// Whether watchers are to be refreshed, and the store has not been asked for that yet.
-    fn awaits_refresh(&self) -> bool {
-        self.shared.as_ref().is_some_and(|it| matches!(it.reach, Reach::Back(Some(_))))
     }
 
     pub(super) fn seat(&self, number: u64) -> Option<ConnId> {
