@@ -54,6 +54,7 @@ faults! {
     RoomForgotten "room-forgotten": "A store that has lost its data is not told who is in which room.",
     RoomNeverCrowded "room-never-crowded": "A room names its members, however many.",
     CrowdAtOnce "crowd-at-once": "A large room tells each coming and going.",
+    WatchersAtOnce "watchers-at-once": "A crowd is told each change of the one it watches.",
     TokenKept "token-kept": "A connection outlives its token.",
     ReplacedComesBack "replaced-comes-back": "A client that was replaced comes back.",
 }

@@ -369,7 +369,7 @@ impl Watches {
     /// Marks every watcher of a user who is not the user itself, a crowd part by part.
     fn tell_watchers(&mut self, now: Time, id: Id) {
         let Some(subject) = self.subjects.get(id) else { return };
-        if subject.many() > self.crowds.limit {
+        if subject.many() > self.crowds.limit && !on(Fault::WatchersAtOnce) {
             return self.tell_crowd(now, id);
         }
         for &watch in &subject.watchers {
