@@ -87,6 +87,11 @@ pub(super) struct Shown {
     pub(super) note: String,
 }
 
+impl Shown {
+    /// Of whom nothing was said.
+    pub(super) const NOTHING: Self = Self { state: State::Unknown, note: String::new() };
+}
+
 /// What a frame says of a user.
 #[derive(Clone, Debug)]
 pub(super) struct Word {

@@ -71,11 +71,23 @@ pub(super) struct Interest {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Word {
     pub(super) shown: Option<Shown>,
+    /// What the page may show as well: what was said before a word that it need not go by, since its watch has an answer of
+    /// its own still to come.
+    pub(super) or: Option<Shown>,
     /// When the row may have been let go and begun anew: until that watch is answered, showing
     /// nothing yet is right too.
     pub(super) loose: Option<u64>,
     /// Since when what is shown is not what a right engine would show.
     pub(super) wrong_since: Option<u64>,
+}
+
+impl Word {
+    /// The engine's word has reached the page; `binds` if that has to show it.
+    pub(super) fn is(&mut self, said: Shown, binds: bool) {
+        let before = self.or.take().or_else(|| self.shown.take()).unwrap_or(Shown::NOTHING);
+        self.or = (!binds).then_some(before);
+        self.shown = Some(said);
+    }
 }
 
 impl Device {
@@ -166,6 +178,8 @@ impl Device {
 
 #[cfg(test)]
 mod tests {
+    use greendot_protocol::State;
+
     use super::*;
 
     /// A page that is put away from the 10th second to the 14th: for how long its client may think that it was cut
@@ -187,5 +201,19 @@ mod tests {
     fn an_app_that_dials_while_its_page_is_put_away_has_a_page_that_runs() {
         assert_eq!(cut_off(false), 16_000);
         assert_eq!(cut_off(true), 20_000);
+    }
+
+    #[test]
+    fn a_word_that_does_not_bind_leaves_the_one_before_right() {
+        let shown = |state| Shown { state, note: String::new() };
+        let mut word = Word::default();
+        word.is(shown(State::Online), true);
+        assert_eq!(word.or, None);
+        for _ in 0..2 {
+            word.is(shown(State::Offline), false);
+            assert_eq!(word.or, Some(shown(State::Online)));
+        }
+        word.is(shown(State::Offline), true);
+        assert_eq!((word.shown, word.or), (Some(shown(State::Offline)), None));
     }
 }

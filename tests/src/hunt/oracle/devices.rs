@@ -26,7 +26,7 @@ impl Oracle<'_> {
             Parcel::Words(words) => {
                 for said in words {
                     let word = device.word(said.user);
-                    word.shown = Some(said.shown);
+                    word.is(said.shown, said.watched > 0);
                     // What answers a watch of before is no longer of interest, or is again.
                     if word.loose.is_some_and(|it| said.watched >= it) {
                         word.loose = None;

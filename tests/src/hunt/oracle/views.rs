@@ -88,9 +88,9 @@ impl Oracle<'_> {
         let (good, live) = (row.good, row.link == LinkState::Live);
         let cut_off = row.cut_off_at_most();
         let word = row.word(user);
-        let right =
-            word.shown.clone().unwrap_or(Shown { state: State::Unknown, note: String::new() });
-        if right.state == state && right.note == note {
+        let right = word.shown.clone().unwrap_or(Shown::NOTHING);
+        let is_shown = |it: &Shown| it.state == state && it.note == note;
+        if is_shown(&right) || word.or.as_ref().is_some_and(is_shown) {
             return Ok(());
         }
         if state == State::Unknown && word.loose.is_some() {
