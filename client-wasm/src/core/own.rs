@@ -1,7 +1,8 @@
 //! The user's own mode and note: chosen here, kept by the server.
 //!
 //! A choice counts as told only once something sent *after* it has been answered: a frame that was
-//! given to a dead link was not heard, and must be said again on the next one.
+//! given to a dead link was not heard, and must be said again on the next one. A node that says its
+//! word may be old cannot tell the others of a choice, and may die before it can: it settles none.
 
 use alloc::boxed::Box;
 
@@ -92,20 +93,19 @@ impl Own {
     }
 
     /// The welcome says how the mode stands.
-    pub(super) fn welcomed(&mut self, mode: Mode, revision: Revision) {
+    pub(super) fn welcomed(&mut self, mode: Mode, revision: Revision, stale: bool) {
         self.told = Some((mode, revision));
-        if self.mode.as_ref().is_some_and(|it| it.way == Way::Hello) {
-            self.mode = None;
+        if let Some(choice) = self.mode.as_mut().filter(|it| it.way == Way::Hello) {
+            choice.way = Way::Frame;
+            self.mode.take_if(|_| !stale);
         }
     }
 
     /// The server tells how the mode stands. A choice of ours that is still under way comes after
     /// it, and stays.
-    pub(super) fn told(&mut self, mode: Mode, revision: Revision) {
+    pub(super) fn told(&mut self, mode: Mode, revision: Revision, stale: bool) {
         self.told = Some((mode, revision));
-        if self.mode.as_ref().is_some_and(|it| it.value == mode) {
-            self.mode = None;
-        }
+        self.mode.take_if(|it| it.value == mode && !stale);
     }
 
     /// A beat went out.
@@ -115,9 +115,9 @@ impl Own {
     }
 
     /// The newest beat was answered: what was said before it has been read.
-    pub(super) fn beat_answered(&mut self) {
-        self.mode.take_if(|it| it.way == Way::Beat);
-        self.note.take_if(|it| it.way == Way::Beat);
+    pub(super) fn beat_answered(&mut self, stale: bool) {
+        self.mode.take_if(|it| it.way == Way::Beat && !stale);
+        self.note.take_if(|it| it.way == Way::Beat && !stale);
     }
 
     /// The connection is gone.
@@ -152,18 +152,18 @@ mod tests {
     #[test]
     fn a_choice_made_while_the_link_is_down_is_fresh_in_the_hello() {
         let mut own = Own::default();
-        own.told(Mode::Auto, Revision(4));
+        own.told(Mode::Auto, Revision(4), false);
         own.choose(Mode::Invisible, false);
         let hello = ModeChoice { mode: Mode::Invisible, revision: Revision(4), fresh: true };
         assert_eq!(own.hello(), Some(hello));
-        own.welcomed(Mode::Invisible, Revision(5));
+        own.welcomed(Mode::Invisible, Revision(5), false);
         assert_eq!(own.hello(), Some(ModeChoice { revision: Revision(5), fresh: false, ..hello }));
     }
 
     #[test]
     fn a_choice_given_to_a_dying_link_is_said_again() {
         let mut own = Own::default();
-        own.told(Mode::Auto, Revision(1));
+        own.told(Mode::Auto, Revision(1), false);
         own.choose(Mode::Dnd, true);
         own.lost();
         assert!(own.hello().is_some_and(|it| it.fresh && it.mode == Mode::Dnd));
@@ -173,22 +173,22 @@ mod tests {
     fn an_older_word_of_the_server_does_not_undo_a_choice_under_way() {
         let mut own = Own::default();
         own.choose(Mode::Dnd, true);
-        own.told(Mode::Away, Revision(5));
+        own.told(Mode::Away, Revision(5), false);
         assert_eq!(own.mode(), Some(Mode::Dnd));
-        own.told(Mode::Dnd, Revision(6));
-        own.told(Mode::Away, Revision(7));
+        own.told(Mode::Dnd, Revision(6), false);
+        own.told(Mode::Away, Revision(7), false);
         assert_eq!(own.mode(), Some(Mode::Away));
     }
 
     #[test]
     fn a_choice_that_changed_nothing_is_settled_by_the_next_answered_beat() {
         let mut own = Own::default();
-        own.told(Mode::Away, Revision(5));
+        own.told(Mode::Away, Revision(5), false);
         own.choose(Mode::Dnd, true);
-        own.beat_answered();
+        own.beat_answered(false);
         assert_eq!(own.mode(), Some(Mode::Dnd), "that beat was sent before the choice");
         own.beat_sent();
-        own.beat_answered();
+        own.beat_answered(false);
         assert_eq!(own.mode(), Some(Mode::Away));
     }
 
@@ -198,7 +198,7 @@ mod tests {
         own.choose(Mode::Dnd, false);
         own.hello();
         own.choose(Mode::Busy, true);
-        own.welcomed(Mode::Dnd, Revision(2));
+        own.welcomed(Mode::Dnd, Revision(2), false);
         assert_eq!(own.mode(), Some(Mode::Busy));
     }
 
@@ -209,7 +209,28 @@ mod tests {
         own.lost();
         assert_eq!(own.note_to_say().as_deref(), Some("lunch"));
         own.beat_sent();
-        own.beat_answered();
+        own.beat_answered(false);
+        assert_eq!(own.note_to_say(), None);
+    }
+
+    #[test]
+    fn a_stale_node_settles_no_choice() {
+        let mut own = Own::default();
+        own.choose(Mode::Dnd, false);
+        own.write("lunch", false);
+        own.hello();
+        own.note_to_say();
+        own.welcomed(Mode::Dnd, Revision(0), true);
+        own.told(Mode::Dnd, Revision(1), true);
+        own.beat_sent();
+        own.beat_answered(true);
+        own.lost();
+        assert!(own.hello().is_some_and(|it| it.fresh && it.mode == Mode::Dnd));
+        assert_eq!(own.note_to_say().as_deref(), Some("lunch"));
+        own.welcomed(Mode::Dnd, Revision(0), true);
+        own.beat_sent();
+        own.beat_answered(false);
+        assert!(own.hello().is_some_and(|it| !it.fresh));
         assert_eq!(own.note_to_say(), None);
     }
 }

@@ -25,6 +25,10 @@ impl Piped {
         Ok(Self { child, told, says })
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn tell(&mut self, line: &str) -> io::Result<()> {
         self.told.write_all(format!("{line}\n").as_bytes())
     }

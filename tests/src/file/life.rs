@@ -81,6 +81,7 @@ impl<'a> Pages<'a> {
             }
             Verb::AppWatch { client, .. }
             | Verb::AppUnwatch { client, .. }
+            | Verb::AppMode { client, .. }
             | Verb::AppConnect { client }
             | Verb::AppDisconnect { client }
             | Verb::SignOut { client }

@@ -193,6 +193,7 @@ pub(crate) fn head(verb: &Verb) -> (&'static str, &str) {
         Verb::Room { who, join, .. } => (either(*join, "room_join", "room_leave"), who),
         Verb::AppWatch { client, .. } => ("app_watch", client),
         Verb::AppUnwatch { client, .. } => ("app_unwatch", client),
+        Verb::AppMode { client, .. } => ("app_mode", client),
         Verb::AppConnect { client } => ("app_connect", client),
         Verb::AppDisconnect { client } => ("app_disconnect", client),
         Verb::On { client, .. } => ("on", client),
@@ -253,7 +254,7 @@ pub(crate) fn words(verb: &Verb) -> String {
             .flag("beats", *beats, true)
             .text_if("fails", fails.then_some("login")),
         Verb::Note { note, .. } => words.text("to", note),
-        Verb::Mode { mode, .. } => words.text("to", mode.name()),
+        Verb::Mode { mode, .. } | Verb::AppMode { mode, .. } => words.text("to", mode.name()),
         Verb::Block { viewer, .. } => words.text("viewer", viewer),
         Verb::Mute { until, .. }
         | Verb::LoseAnswers { until, .. }

@@ -377,6 +377,10 @@ impl World<'_> {
                     _ => {}
                 });
             }
+            Verb::AppMode { client, mode } => {
+                let device = self.device_index(client)?;
+                self.on_client(device, |it, now| it.set_mode(now, *mode));
+            }
             Verb::AppConnect { client } => {
                 let device = self.device_index(client)?;
                 self.on_client(device, Client::connect);

@@ -71,7 +71,7 @@ impl Client {
                 self.epochs.events(now, rows, *epoch, entries, out);
             }
             ServerFrame::Mode { mode, revision } => {
-                self.own.told(*mode, *revision);
+                self.own.told(*mode, *revision, self.node_is_stale);
                 self.tell_mode();
             }
             ServerFrame::Error { code, about, text } => self.on_error(*code, *about, text),
@@ -129,7 +129,7 @@ impl Client {
         self.memory = welcome.ttl + welcome.grace;
         self.await_token(now, welcome.token);
         self.node_is_stale = welcome.stale;
-        self.own.welcomed(welcome.mode, welcome.revision);
+        self.own.welcomed(welcome.mode, welcome.revision, welcome.stale);
         self.tell_mode();
         let ticket: Box<str> = welcome.ticket.into();
         self.beacon = Some((self.link.node, ticket)).filter(|(_, it)| !it.is_empty());
@@ -151,7 +151,7 @@ impl Client {
                 self.alarms.clear(Reason::Answer);
                 self.alarms.set(Reason::Beat, heart.due());
                 self.doubted = false;
-                self.own.beat_answered();
+                self.own.beat_answered(self.node_is_stale);
                 self.tell_mode();
                 self.tell_stale();
             }

@@ -17,21 +17,30 @@ impl Node {
             return;
         }
         let (epoch, stale) = (self.epoch(), self.is_stale());
+        let settles = [Waiting::MODE, Waiting::BEAT];
+        let unsettled = settles.iter().any(|it| waiting.has(*it)) && self.is_unsettled(conn);
+        if unsettled {
+            for it in settles.into_iter().filter(|it| waiting.has(*it)) {
+                self.leases.wait(conn, it);
+            }
+        }
         if waiting.has(Waiting::WELCOME) {
             self.transmit_welcome(now, conn, emit);
         } else {
             if waiting.has(Waiting::TOKEN) {
                 emit(&ServerFrame::Token { lasts: self.tokens.lasts(now, conn) });
             }
+            if waiting.has(Waiting::STALE) && stale {
+                // Before what would settle a choice if the node were not.
+                emit(&ServerFrame::Stale(true));
+            }
             if waiting.has(Waiting::MODE)
+                && !unsettled
                 && let Some(user) = self.user_of(conn)
             {
                 let (mode, revision) = self.directory.mode(user);
                 let revision = seal(self.directory.name(user), revision);
                 emit(&ServerFrame::Mode { mode, revision });
-            }
-            if waiting.has(Waiting::STALE) && stale {
-                emit(&ServerFrame::Stale(true));
             }
         }
         if waiting.has(Waiting::ERRORS) {
@@ -58,7 +67,7 @@ impl Node {
             // Good again only behind what made it good.
             emit(&ServerFrame::Stale(false));
         }
-        if waiting.has(Waiting::BEAT) {
+        if waiting.has(Waiting::BEAT) && !unsettled {
             emit(&ServerFrame::BeatAnswer(beat));
         }
     }

@@ -7,11 +7,12 @@
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
-use greendot_load::load::{Outcome, Periods, Plan, Stage, Staged, Storm, Word, Workers, run};
+use greendot_load::load::{
+    Outcome, Periods, Plan, Stage, Staged, Storm, Vigil, Word, Workers, run,
+};
 
 /// Runs many clients that come and go, change, and watch each other, while servers fail if they are to; says how long things
 /// took, and whether each watcher saw the truth.
@@ -145,6 +146,7 @@ fn lead(args: &Args) -> io::Result<bool> {
     let mut workers = Workers::start(args.processes.max(1), &here, &told)?;
     workers.are_in()?;
     let mut storm = Storm::new(seed, Duration::from_secs_f64(args.fault_every.clamp(0.1, 1e6)));
+    let mut vigil = Vigil::start();
     let mut clean = true;
     let mut all = Outcome::default();
     for round in 1..=args.rounds.max(1) {
@@ -154,22 +156,23 @@ fn lead(args: &Args) -> io::Result<bool> {
             Some(stage) if args.fault_every > 0.0 || args.deploy => {
                 let end = Instant::now() + lasts;
                 if args.deploy {
-                    storm.deploy(stage)?;
+                    storm.deploy(stage, &mut workers, &mut vigil)?;
                 }
                 let rest = end.saturating_duration_since(Instant::now());
                 if args.fault_every > 0.0 {
-                    storm.blow(stage, &mut workers, rest)?;
+                    storm.blow(stage, &mut workers, &mut vigil, rest)?;
                 } else {
-                    sleep(rest);
+                    vigil.rest(Some(stage), &mut workers, rest)?;
                 }
             }
-            _ => sleep(lasts),
+            stage => vigil.rest(stage.as_ref(), &mut workers, lasts)?,
         }
         workers.tell(Word::Quiet)?;
-        sleep(settles(args));
+        vigil.settle(stage.as_ref(), &mut workers, settles(args))?;
         let mut outcome = workers.judge()?;
         println!("round {round}: {} clients for {} s", args.clients, args.seconds);
         outcome.print();
+        vigil.print();
         clean &= outcome.is_clean();
         if let Some(stage) = &mut stage {
             stage.print(args.clients)?;

@@ -5,6 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::stage::Stage;
+use super::vigil::Vigil;
 use super::workers::{Word, Workers};
 use crate::random::Random;
 
@@ -74,6 +75,7 @@ impl Storm {
         &mut self,
         stage: &mut Stage,
         workers: &mut Workers,
+        vigil: &mut Vigil,
         lasts: Duration,
     ) -> io::Result<()> {
         let end = Instant::now() + lasts;
@@ -105,6 +107,7 @@ impl Storm {
             });
             self.open = open;
             over?;
+            vigil.look(Some(stage), workers)?;
             sleep(Duration::from_millis(20));
         }
         Ok(())
@@ -115,7 +118,12 @@ impl Storm {
     /// # Errors
     ///
     /// If a server does not stop, or does not come up.
-    pub fn deploy(&mut self, stage: &mut Stage) -> io::Result<()> {
+    pub fn deploy(
+        &mut self,
+        stage: &mut Stage,
+        workers: &mut Workers,
+        vigil: &mut Vigil,
+    ) -> io::Result<()> {
         for server in 0..stage.ports().len() {
             println!("{:7.1} s  server {server} is replaced", self.begun.elapsed().as_secs_f64());
             stage.signal(server, "TERM")?;
@@ -125,10 +133,11 @@ impl Storm {
                 if Instant::now() > patience {
                     return Err(io::Error::other(format!("server {server} is not replaced")));
                 }
+                vigil.look(Some(stage), workers)?;
                 sleep(Duration::from_millis(20));
             }
             // Its clients come back, and find the next one there.
-            sleep(Duration::from_secs(5));
+            vigil.rest(Some(stage), workers, Duration::from_secs(5))?;
         }
         Ok(())
     }

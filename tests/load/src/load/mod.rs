@@ -8,6 +8,7 @@ mod outcome;
 mod plan;
 mod stage;
 mod truth;
+mod vigil;
 mod workers;
 
 use std::io;
@@ -23,6 +24,7 @@ pub use self::outcome::{Outcome, Tally};
 pub use self::plan::{Periods, Plan};
 pub use self::stage::{Stage, Staged};
 use self::truth::Truth;
+pub use self::vigil::Vigil;
 pub use self::workers::{Word, Workers};
 
 /// What clients do now.
@@ -66,6 +68,8 @@ pub async fn run(plan: Plan) -> io::Result<()> {
             Some(Word::Quiet) => _ = phase.send_replace(Phase::Quiet),
             Some(Word::Fails { store }) => truth.fails(store),
             Some(Word::Works { store }) => truth.works(store),
+            Some(Word::Starves) => truth.starves(true),
+            Some(Word::Runs) => truth.starves(false),
             Some(Word::Judge) => {
                 phase.send_replace(Phase::Judging);
                 while truth.judged() < plan.clients {

@@ -132,6 +132,15 @@ impl Stage {
         }
     }
 
+    /// The processes that run, by their numbers in the system.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        let of = |it: &Server| match &it.state {
+            State::Up(process) => Some(process.pid()),
+            _ => None,
+        };
+        self.servers.iter().filter_map(of).chain(self.redis.as_ref().map(Redis::pid)).collect()
+    }
+
     /// Whether all servers run; one that does not has ended by itself.
     ///
     /// # Errors

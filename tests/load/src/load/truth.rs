@@ -36,6 +36,8 @@ struct Inner {
     faults: Faults,
     /// Of what the servers know: the store, where there is one.
     store: Faults,
+    /// Of the machine, which does not let run who is ready to.
+    machine: Faults,
     arrived: usize,
     judged: usize,
 }
@@ -151,6 +153,7 @@ impl Truth {
                 outcome: Outcome::default(),
                 faults: faults(),
                 store: faults(),
+                machine: faults(),
                 arrived: 0,
                 judged: 0,
             }),
@@ -184,6 +187,18 @@ impl Truth {
         inner.faults.end();
         if store {
             inner.store.end();
+        }
+    }
+
+    /// Somebody waits for a processor, or nobody does any more.
+    pub(super) fn starves(&self, does: bool) {
+        let inner = &mut *self.lock();
+        for faults in [&mut inner.faults, &mut inner.machine] {
+            if does {
+                faults.begin();
+            } else {
+                faults.end();
+            }
         }
     }
 
@@ -225,8 +240,11 @@ impl Truth {
     pub(super) fn proved(&self, user: usize, sent: Instant) {
         let periods = self.periods;
         let now = Instant::now();
-        // While a node does not reach the store it alone knows; should it die, nobody does.
-        let told = !self.lock().store.is_felt(now, REACHED);
+        // While a node does not reach the store it alone knows; should it die, nobody does. One that waits for a processor tells
+        // it late.
+        let inner = self.lock();
+        let told = ![&inner.store, &inner.machine].iter().any(|it| it.is_felt(now, REACHED));
+        drop(inner);
         self.becomes(user, |row| {
             if row.may_have_ended(now, periods) {
                 row.offline = now;

@@ -23,17 +23,23 @@ pub enum Word {
         /// Whether it is the store.
         store: bool,
     },
+    /// From now on somebody waits for a processor: what happens may be told late.
+    Starves,
+    /// Nobody does any more.
+    Runs,
     /// Say what everybody sees, and what came about since the last time.
     Judge,
 }
 
-const WORDS: [(&str, Word); 7] = [
+const WORDS: [(&str, Word); 9] = [
     ("live", Word::Live),
     ("quiet", Word::Quiet),
     ("server fails", Word::Fails { store: false }),
     ("server works", Word::Works { store: false }),
     ("store fails", Word::Fails { store: true }),
     ("store works", Word::Works { store: true }),
+    ("machine starves", Word::Starves),
+    ("machine runs", Word::Runs),
     ("judge", Word::Judge),
 ];
 
@@ -64,6 +70,10 @@ impl Workers {
             workers.push(Piped::start(program, &[args, &numbered].concat())?);
         }
         Ok(Self(workers))
+    }
+
+    pub(super) fn pids(&self) -> Vec<u32> {
+        self.0.iter().map(Piped::pid).collect()
     }
 
     /// Waits until all their clients are in.

@@ -49,6 +49,11 @@ impl Process {
         self.port
     }
 
+    /// Its number in the system.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal, by the name that `kill` has for it.
     ///
     /// # Errors

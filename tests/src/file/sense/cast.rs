@@ -32,10 +32,10 @@ impl Role {
             "unwatch" | "hangup" | "stall" | "unstall" | "renew" => Self::Viewer,
             "room_join" | "room_leave" => Self::Member,
             "skew" => Self::Clock,
-            "app_watch" | "app_unwatch" | "app_connect" | "app_disconnect" | "on" | "sign_out"
-            | "leave_page" | "before_unload" | "input" | "hide" | "show" | "freeze" | "thaw"
-            | "sleep" | "wake" | "cache_in" | "cache_out" | "offline" | "online" | "blackhole"
-            | "clear" | "reset" | "lose_answers"
+            "app_watch" | "app_unwatch" | "app_mode" | "app_connect" | "app_disconnect" | "on"
+            | "sign_out" | "leave_page" | "before_unload" | "input" | "hide" | "show"
+            | "freeze" | "thaw" | "sleep" | "wake" | "cache_in" | "cache_out" | "offline"
+            | "online" | "blackhole" | "clear" | "reset" | "lose_answers"
                 if kind == Kind::World =>
             {
                 Self::Client

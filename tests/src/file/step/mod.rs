@@ -184,6 +184,10 @@ pub enum Verb {
         users: Vec<String>,
         part: String,
     },
+    AppMode {
+        client: String,
+        mode: Mode,
+    },
     AppConnect {
         client: String,
     },

@@ -5,6 +5,7 @@
 //! sessions stay, watchers keep what they saw and are told that it may be old (rule 12 b). When it
 //! is back, the node first registers what it holds, and then refreshes its watchers.
 
+mod choices;
 mod clock;
 mod reach;
 mod replies;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use foldhash::quality::FixedState;
 use greendot_protocol::{Epoch, Span, Time};
 
+use self::choices::Choices;
 use self::clock::StoreClock;
 use self::words::{Word, keep};
 use crate::core::Settings;
@@ -137,6 +139,7 @@ pub(in crate::core::node) struct Shared {
     next_seat: u64,
     next_request: u64,
     pending: VecDeque<Pending>,
+    choices: Choices,
     beat_at: Time,
     /// When the oldest question was asked whose answer was given up. It may still come.
     given_up: Option<Time>,
@@ -176,6 +179,7 @@ impl Shared {
             next_seat: 0,
             next_request: 0,
             pending: VecDeque::new(),
+            choices: Choices::default(),
             beat_at: now,
             given_up: None,
             answered: now,
@@ -316,6 +320,9 @@ impl Node {
         }
         let number = shared.take_number();
         self.totals.store_requests += 1;
+        if let Some(word) = &word {
+            shared.choices.asked(number, word);
+        }
         shared.pending.push_back(Pending { number, asked: now, since: now, then, word });
         if shared.pending.len() > PENDING && !is_beat {
             self.lose_store(now);

@@ -101,6 +101,7 @@ impl Node {
         shared.given_up = shared.pending.front().map(|it| it.asked);
         shared.ends_at = None;
         let waiting: Vec<Pending> = shared.pending.drain(..).collect();
+        shared.choices.clear();
         for word in waiting.iter().filter_map(|it| it.word.clone()) {
             keep(&mut shared.unsaid, word);
         }

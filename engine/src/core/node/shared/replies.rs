@@ -20,6 +20,12 @@ impl Node {
         let answered = shared.pending.pop_front_if(|it| it.number == number);
         let mut missed = !lost.is_empty();
         self.make_up(now, lost, answered.as_ref());
+        let word = answered.as_ref().and_then(|it| it.word.as_ref());
+        if let (Some(shared), Some(word)) = (self.shared.as_mut(), word)
+            && let Some(user) = shared.choices.answered(number, word)
+        {
+            self.settled(&user);
+        }
         let asked = answered.as_ref().map(|it| it.asked);
         let then = answered.map_or(Then::Nothing, |it| it.then);
         let Some(shared) = self.shared.as_mut() else { return };

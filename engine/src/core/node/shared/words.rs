@@ -100,6 +100,14 @@ impl Word {
         }
     }
 
+    /// Who chose it, if it is a choice that a client makes and takes for settled by what it is answered.
+    pub(super) fn chooser(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Mode(user, ..) | Self::Note(user, ..) => Some(user),
+            _ => None,
+        }
+    }
+
     /// Whose it is.
     fn user(&self) -> &str {
         match self {
