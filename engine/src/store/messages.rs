@@ -137,8 +137,8 @@ pub enum Request {
         mode: Mode,
         /// How long ago that was said, if it could not be told at once: what was said later counts.
         ago: Span,
-        /// Which connect says it now, so that a word of one that was taken over elsewhere has no effect (rule 4). None: the
-        /// application says it, or it could not be told at once.
+        /// Over which connect it was said: of one that had been taken over elsewhere by then it has no effect (rule 4). None: the
+        /// application says it.
         by: Option<Speaker>,
     },
     /// The user's note.
@@ -149,8 +149,8 @@ pub enum Request {
         note: Arc<str>,
         /// How long ago that was said, if it could not be told at once: what was said later counts.
         ago: Span,
-        /// Which connect says it now, so that a word of one that was taken over elsewhere has no effect (rule 4). None: the
-        /// application says it, or it could not be told at once.
+        /// Over which connect it was said: of one that had been taken over elsewhere by then it has no effect (rule 4). None: the
+        /// application says it.
         by: Option<Speaker>,
     },
     /// The account is no longer good, or is good again.

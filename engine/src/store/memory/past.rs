@@ -102,16 +102,17 @@ impl Past {
         self.ended.insert(name, Ended { connected, claim, at: now });
     }
 
-    /// Whether a later connect of the session than this claim is over already: then nothing about this one has any effect
-    /// (rule 4). A node knows the order of its own: told anew, when one of them connected is a little off by the time that
+    /// Whether a later connect of the session than this claim, made by then, is over already: then nothing about this one has
+    /// any effect (rule 4). A node knows the order of its own: told anew, when one of them connected is a little off by the time that
     /// messages take.
     pub(super) fn has_ended_since(
         &self,
         name: &SessionName,
         claim: Claim,
         connected: Time,
+        by: Time,
     ) -> bool {
-        self.ended.get(name).is_some_and(|it| {
+        self.ended.get(name).filter(|it| it.connected <= by).is_some_and(|it| {
             if it.claim.node == claim.node {
                 it.claim.seat > claim.seat
             } else {

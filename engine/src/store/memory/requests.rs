@@ -82,9 +82,9 @@ impl Store for MemoryStore {
                 }
             }
             Request::End(it) => self.depart(now, node, it, &mut turned),
-            Request::SetMode { user, by: Some(by), .. }
-            | Request::SetNote { user, by: Some(by), .. }
-                if self.is_over(now, node, user, by) => {}
+            Request::SetMode { user, by: Some(by), ago, .. }
+            | Request::SetNote { user, by: Some(by), ago, .. }
+                if self.is_over(now, node, user, by, *ago) => {}
             Request::SetMode { user, mode, ago, .. } => {
                 if self.past.is_latest(now, user, node, *ago, |it| &mut it.mode) {
                     self.wrote(now, user);

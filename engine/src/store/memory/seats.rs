@@ -54,13 +54,22 @@ impl MemoryStore {
         (row.claim == Claim { node, seat }).then_some(session)
     }
 
-    /// Whether a later connect has the session that this one says something in the name of, or has had it.
-    pub(super) fn is_over(&self, now: Time, node: NodeId, user: &Arc<str>, by: &Speaker) -> bool {
+    /// Whether a later connect had the session already when this one said something in its name, so long ago.
+    pub(super) fn is_over(
+        &self,
+        now: Time,
+        node: NodeId,
+        user: &Arc<str>,
+        by: &Speaker,
+        ago: Span,
+    ) -> bool {
         let name = SessionName { user: Arc::clone(user), session: Arc::clone(&by.session) };
         let (claim, connected) = (Claim { node, seat: by.seat }, now - by.connected_ago);
         match self.seat_of(&name) {
-            Some((_, seat)) => seat.is_later_than(claim, connected, true),
-            None => self.past.has_ended_since(&name, claim, connected),
+            Some((_, seat)) => {
+                seat.is_later_than(claim, connected, true) && seat.connected <= now - ago
+            }
+            None => self.past.has_ended_since(&name, claim, connected, now - ago),
         }
     }
 
@@ -134,7 +143,7 @@ impl MemoryStore {
             Some(seat) => {
                 seat.is_later_than(claim, connected, register.connected_ago != Span::ZERO)
             }
-            None => self.past.has_ended_since(name, claim, connected),
+            None => self.past.has_ended_since(name, claim, connected, now),
         };
         if later {
             return HeldBy::Another;
@@ -276,7 +285,7 @@ impl MemoryStore {
                 }
             }
             Some(_) => {}
-            None if self.past.has_ended_since(name, claim, connected) => {}
+            None if self.past.has_ended_since(name, claim, connected, now) => {}
             None if self.past.knows_end_of(name, claim) => {}
             None => self.past.ended(now, name.clone(), claim, connected),
         }

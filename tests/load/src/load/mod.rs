@@ -61,6 +61,7 @@ pub async fn run(plan: Plan) -> io::Result<()> {
     }
     arrive(&plan, &truth, &dials).await?;
     println!("ready");
+    truth.begins();
     let mut told = BufReader::new(tokio::io::stdin()).lines();
     while let Some(line) = told.next_line().await? {
         match Word::parse(&line) {

@@ -32,6 +32,8 @@ pub(super) struct Truth {
 struct Inner {
     users: Vec<User>,
     outcome: Outcome,
+    /// When they began to live: what went wrong is dated by that.
+    began: Instant,
     /// Of any server, or of the store.
     faults: Faults,
     /// Of what the servers know: the store, where there is one.
@@ -88,6 +90,13 @@ struct User {
     cut: Option<Instant>,
     /// What it went through lately, for people who look for a fault.
     story: VecDeque<(Instant, &'static str, u16)>,
+}
+
+impl Inner {
+    /// When that is, for people who hold it against what failed when.
+    fn time(&self, now: Instant) -> String {
+        format!("{:.1} s", (now - self.began).as_secs_f64())
+    }
 }
 
 impl User {
@@ -151,6 +160,7 @@ impl Truth {
             inner: Mutex::new(Inner {
                 users: vec![nobody; plan.clients],
                 outcome: Outcome::default(),
+                began: now,
                 faults: faults(),
                 store: faults(),
                 machine: faults(),
@@ -170,6 +180,11 @@ impl Truth {
 
     pub(super) fn arrive(&self) {
         self.lock().arrived += 1;
+    }
+
+    /// Clients begin to live.
+    pub(super) fn begins(&self) {
+        self.lock().began = Instant::now();
     }
 
     /// A server begins to fail, or the store.
@@ -286,7 +301,8 @@ impl Truth {
         if state == State::Unknown {
             // A store that has lost what it held warms up for ttl + grace (rule 12), and who comes back to it takes a while.
             if !inner.store.is_felt(now, periods.ttl + periods.grace + LATE) {
-                inner.outcome.wronged(format!("{who} was shown {whom} unknown"));
+                let at = inner.time(now);
+                inner.outcome.wronged(format!("{at}: {who} was shown {whom} unknown"));
             }
         } else if state == State::Offline && !row.is_hidden() {
             if row.may_have_ended(now, periods) {
@@ -298,9 +314,9 @@ impl Truth {
                 let faults = &inner.faults;
                 let told_by = if faults.is_felt(now, LATE) { faults.began.min(now) } else { now };
                 if row.offline + LATE < told_by {
-                    let ago = (now - row.proved).as_millis();
+                    let (at, ago) = (inner.time(now), (now - row.proved).as_millis());
                     inner.outcome.flapped(format!(
-                        "{who} was shown {whom} offline, who was heard {ago} ms before: {}",
+                        "{at}: {who} was shown {whom} offline, who was heard {ago} ms before: {}",
                         row.story(now)
                     ));
                 }
@@ -332,9 +348,10 @@ impl Truth {
     /// Something is wrong with a client itself.
     pub(super) fn strays(&self, client: usize, how: &str) {
         let mut inner = self.lock();
-        let story = inner.users[client].story(Instant::now());
+        let now = Instant::now();
+        let (at, story) = (inner.time(now), inner.users[client].story(now));
         let who = self.name(client);
-        inner.outcome.wronged(format!("{who} {how}: {story}"));
+        inner.outcome.wronged(format!("{at}: {who} {how}: {story}"));
     }
 
     /// A client that is there tells how all those stand whom it watches.

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use greendot_protocol::{Mode, Time};
 
 use crate::core::gate::LastSeen;
-use crate::store::{Departed, Request, SessionName};
+use crate::store::{Departed, Request, SessionName, Speaker};
 
 /// A word that nobody else will say if it is lost. Sessions are not among them: they are
 /// registered again as they stand.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Word {
-    /// The user's choice, and when it was made.
-    Mode(Arc<str>, Mode, Time),
-    /// The user's note, and since when.
-    Note(Arc<str>, Arc<str>, Time),
+    /// The user's choice, when it was made, and over which connect; none: by the application.
+    Mode(Arc<str>, Mode, Time, Option<Over>),
+    /// The user's note, since when, and over which connect.
+    Note(Arc<str>, Arc<str>, Time, Option<Over>),
     /// The user hides from a viewer, or shows itself again; and since when.
     Block(Arc<str>, Arc<str>, bool, Time),
     /// How exactly others may see when the user was there last, and since when.
@@ -27,16 +27,39 @@ pub(super) enum Word {
     Ended(Departed, Time),
 }
 
+/// The connect that something was said over: nothing that is told late of an earlier one has any effect (rule 4).
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Over {
+    session: Arc<str>,
+    seat: u64,
+    connected: Time,
+}
+
+impl Over {
+    fn speaker(self, now: Time) -> Speaker {
+        let connected_ago = now.since(self.connected);
+        Speaker { session: self.session, seat: self.seat, connected_ago }
+    }
+}
+
+fn connect(now: Time, by: Option<&Speaker>) -> Option<Over> {
+    let Speaker { session, seat, connected_ago } = by?;
+    Some(Over { session: Arc::clone(session), seat: *seat, connected: now - *connected_ago })
+}
+
 impl Word {
     /// The word in a request, if there is one.
     pub(super) fn of(now: Time, request: &Request) -> Option<Self> {
         Some(match request {
-            Request::SetMode { user, mode, ago, .. } => {
-                Self::Mode(Arc::clone(user), *mode, now - *ago)
+            Request::SetMode { user, mode, ago, by } => {
+                Self::Mode(Arc::clone(user), *mode, now - *ago, connect(now, by.as_ref()))
             }
-            Request::SetNote { user, note, ago, .. } => {
-                Self::Note(Arc::clone(user), Arc::clone(note), now - *ago)
-            }
+            Request::SetNote { user, note, ago, by } => Self::Note(
+                Arc::clone(user),
+                Arc::clone(note),
+                now - *ago,
+                connect(now, by.as_ref()),
+            ),
             Request::SetBlock { user, viewer, blocked, ago: Some(ago) } => {
                 Self::Block(Arc::clone(user), Arc::clone(viewer), *blocked, now - *ago)
             }
@@ -49,7 +72,9 @@ impl Word {
             Request::Connect(it) => {
                 // A repeated choice is no word of its own: it is repeated with the session.
                 let choice = it.mode.filter(|it| it.fresh)?;
-                Self::Mode(Arc::clone(&it.name.user), choice.mode, now - it.connected_ago)
+                let connected = now - it.connected_ago;
+                let by = Over { session: Arc::clone(&it.name.session), seat: it.seat, connected };
+                Self::Mode(Arc::clone(&it.name.user), choice.mode, connected, Some(by))
             }
             Request::Join { name, room } => Self::Room(name.clone(), Arc::clone(room), true),
             Request::Leave { name, room } => Self::Room(name.clone(), Arc::clone(room), false),
@@ -61,12 +86,18 @@ impl Word {
     /// The request that says it.
     pub(super) fn request(self, now: Time) -> Request {
         match self {
-            Self::Mode(user, mode, at) => {
-                Request::SetMode { user, mode, ago: now.since(at), by: None }
-            }
-            Self::Note(user, note, at) => {
-                Request::SetNote { user, note, ago: now.since(at), by: None }
-            }
+            Self::Mode(user, mode, at, by) => Request::SetMode {
+                user,
+                mode,
+                ago: now.since(at),
+                by: by.map(|it| it.speaker(now)),
+            },
+            Self::Note(user, note, at, by) => Request::SetNote {
+                user,
+                note,
+                ago: now.since(at),
+                by: by.map(|it| it.speaker(now)),
+            },
             Self::Block(user, viewer, blocked, at) => {
                 Request::SetBlock { user, viewer, blocked, ago: Some(now.since(at)) }
             }
