@@ -191,8 +191,9 @@ impl People {
         self.row(id).is(CHOSEN)
     }
 
-    pub(super) fn set_chosen(&mut self, id: UserId) {
-        self.row_mut(id).flags |= CHOSEN;
+    pub(super) fn set_chosen(&mut self, id: UserId, chosen: bool) {
+        let row = self.row_mut(id);
+        row.flags = if chosen { row.flags | CHOSEN } else { row.flags & !CHOSEN };
     }
 
     pub(super) fn is_revoked(&self, id: UserId) -> bool {

@@ -181,6 +181,12 @@ impl Directory {
         before != mode
     }
 
+    /// What the user chose is known no more, nor that anything was chosen: what is repeated next counts.
+    pub(crate) fn forget_choice(&mut self, user: UserId) {
+        self.adopt_mode(user, Mode::Auto, Revision(0));
+        self.people.set_chosen(user, false);
+    }
+
     /// The user's sessions, in no order that means anything.
     pub fn views(&self, user: UserId) -> Vec<SessionView> {
         self.ids_of(user).filter_map(|id| self.sessions.view(id)).collect()
@@ -541,7 +547,7 @@ impl Directory {
     }
 
     fn choose(&mut self, now: Time, id: UserId, mode: Mode) {
-        self.people.set_chosen(id);
+        self.people.set_chosen(id, true);
         self.people.set_revision(id, self.people.mode(id).1.next());
         self.put_mode(now, id, mode);
     }

@@ -2,7 +2,7 @@
 
 use greendot_protocol::limits::{DEVICE_BYTES, SESSION_BYTES};
 use greendot_protocol::sabotage::{Fault, on};
-use greendot_protocol::{CloseCode, Mode, ModeChoice, Revision, Span, Time};
+use greendot_protocol::{CloseCode, ModeChoice, Revision, Span, Time};
 
 use super::{ConnId, Ending, Node, Output, Refusal};
 use crate::core::directory::{Joining, SessionId, UserId};
@@ -71,7 +71,7 @@ impl Node {
         if self.shared.is_some() {
             if self.directory.ids_of(user).next().is_none() {
                 // Since its last session left, nobody has told this node what the user chose.
-                self.directory.adopt_mode(user, Mode::Auto, Revision(0));
+                self.directory.forget_choice(user);
             } else {
                 // What is repeated the store weighs; the others here know what it said last.
                 mode = mode.filter(|it| it.fresh);
