@@ -79,6 +79,8 @@ pub(super) const MUTE: u32 = 1 << 9;
 pub(super) const OWN_IDLE_AFTER: u32 = 1 << 8;
 /// The lowest of the bits that say what waits for the connection: see [`super::Waiting`].
 pub(super) const WAITING: u32 = 1 << 10;
+/// It has been heard since its last beat, by what says nothing of input.
+pub(super) const UNTOLD: u32 = WAITING << 9;
 /// Where the number of the last beat begins.
 const BEAT: u32 = 24;
 /// What makes a sign of life a matter of its time alone: these flags, and none of the others.

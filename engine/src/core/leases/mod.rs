@@ -17,7 +17,7 @@ use greendot_protocol::{Span, Time};
 
 use self::lease::{
     CONNECTED, LINGERS, LIVE, Lease, MUTE, NOBODY, OWN_IDLE_AFTER, Plan, Pulse, READING, Row,
-    SILENT, begin,
+    SILENT, UNTOLD, begin,
 };
 pub(crate) use self::waiting::Waiting;
 use super::moment::Moment;
@@ -346,7 +346,10 @@ impl Leases {
     /// A pong has arrived on an open connection: it says nothing to one that lingers.
     pub(crate) fn pong(&mut self, now: Time, conn: ConnId) -> Touch {
         match self.plan(conn) {
-            Some(plan) if !plan.is(LINGERS) => self.note(now, conn, 0),
+            Some(plan) if !plan.is(LINGERS) => {
+                self.says_nothing_of_input(conn);
+                self.note(now, conn, 0)
+            }
             _ => Touch::Nobody,
         }
     }
@@ -391,11 +394,11 @@ impl Leases {
         Touch::Noted { silence, lingers }
     }
 
-    /// The person touched the device at `at`.
-    pub(crate) fn input(&mut self, conn: ConnId, at: Time) {
+    /// The person touched the device at `at`. Whether that is later than was known.
+    pub(crate) fn input(&mut self, conn: ConnId, at: Time) -> bool {
         let after = self.idle_after(conn);
         if after == Span::ZERO || self.plan(conn).is_none_or(|it| it.is(LINGERS)) {
-            return;
+            return false;
         }
         let idle_at = at + after;
         let plan = &mut self.plans[conn.slot() as usize];
@@ -405,6 +408,26 @@ impl Leases {
             self.arm(conn);
         } else if plan.until.time() < idle_at {
             plan.until = Moment::at(idle_at);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// It has been heard, and not by a beat: what its next one tells of input may be from before this.
+    pub(crate) fn says_nothing_of_input(&mut self, conn: ConnId) {
+        if let Some(plan) = self.open_plan(conn) {
+            plan.wait(UNTOLD);
+        }
+    }
+
+    /// The session has become idle by the age of its last input. What it tells later of input before its last beat is no
+    /// news: it told then what there was. The clock of a device that sleeps stands still, and makes old input look younger.
+    pub(crate) fn find_idle(&mut self, conn: ConnId) {
+        let Some(lease) = self.row(conn) else { return };
+        if !lease.plan.is(UNTOLD) {
+            let heard = lease.heard;
+            self.input(conn, heard);
         }
     }
 

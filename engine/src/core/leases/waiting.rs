@@ -1,6 +1,6 @@
 //! What waits for a connection beside snapshots and events: flags in its lease.
 
-use super::lease::{CONNECTED, NOBODY, Plan, WAITING};
+use super::lease::{CONNECTED, NOBODY, Plan, UNTOLD, WAITING};
 use super::{ConnId, Leases};
 
 /// What can wait for a connection. Each is a flag: whatever happens, no queue grows.
@@ -62,6 +62,7 @@ impl Leases {
     pub(crate) fn answer(&mut self, conn: ConnId, number: u8) {
         if let Some(plan) = self.open_plan(conn) {
             plan.set_beat(number);
+            plan.take(UNTOLD);
             plan.wait(Waiting::BEAT.0);
         }
     }
@@ -93,7 +94,7 @@ impl Leases {
         Some((waiting, plan.beat()))
     }
 
-    fn open_plan(&mut self, conn: ConnId) -> Option<&mut Plan> {
+    pub(super) fn open_plan(&mut self, conn: ConnId) -> Option<&mut Plan> {
         self.plan_mut(conn).filter(|it| it.is(CONNECTED))
     }
 

@@ -54,12 +54,15 @@ impl Node {
             }
             touch => self.renewed(now, conn, touch, late),
         }
+        if !matches!(frame, ClientFrame::Beat(_)) {
+            self.leases.says_nothing_of_input(conn);
+        }
         match frame {
             ClientFrame::Hello(_) => {
                 self.totals.endings.refused += 1;
                 self.end(now, conn, Ending::Code(CloseCode::BadFrame));
             }
-            ClientFrame::Beat(beat) => self.on_beat(now, conn, *beat),
+            ClientFrame::Beat(beat) => self.on_beat(now, arrived, conn, *beat),
             ClientFrame::Watch { request, users } => self.on_watch(now, conn, *request, users),
             ClientFrame::Unwatch { numbers } => {
                 if let Some(viewer) = self.viewer_of(conn) {
@@ -169,14 +172,18 @@ impl Node {
         }
     }
 
-    fn on_beat(&mut self, now: Time, conn: ConnId, beat: Beat) {
+    fn on_beat(&mut self, now: Time, arrived: Time, conn: ConnId, beat: Beat) {
         self.totals.beats += 1;
         self.leases.answer(conn, beat.number);
         if let Some(secs) = beat.input_age_secs {
             let age = Span::from_secs(u64::from(secs));
-            self.leases.input(conn, now - age);
-            if self.leases.idle(conn) == Some(Idle::Found) && age < self.leases.idle_after(conn) {
-                self.set_idle(now, conn, Idle::No);
+            let is_news = self.leases.input(conn, arrived - age);
+            if self.leases.idle(conn) == Some(Idle::Found) {
+                if is_news && age < self.leases.idle_after(conn) {
+                    self.set_idle(now, conn, Idle::No);
+                } else {
+                    self.leases.find_idle(conn);
+                }
             }
         }
         self.wake(conn);
@@ -249,8 +256,8 @@ impl Node {
             if let Some(audience) = self.audience.as_mut().filter(|_| *item.user != *name) {
                 let known =
                     audience.attach(now, Purpose::Name, &name, &item.user.into(), begun.watch);
-                if let Some(fineness) = known {
-                    self.watches.grant(now, begun.watch, fineness);
+                if let Some((fineness, since)) = known {
+                    self.watches.grant(now, begun.watch, fineness, since);
                 }
             }
         }

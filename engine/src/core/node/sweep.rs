@@ -84,11 +84,11 @@ impl Node {
             // Nobody could renew anything for a while: nobody ends for it. One that lingers has left
             // this node, and nothing could have renewed it here (rule 3).
             Due::Expired if spared && self.leases.has_idled(now, conn) => {
-                self.set_idle(now, conn, Idle::Found);
+                self.find_idle(now, conn);
             }
             Due::Expired if spared => {}
             Due::Silent => self.seat_is_silent(conn),
-            Due::Idle => self.set_idle(now, conn, Idle::Found),
+            Due::Idle => self.find_idle(now, conn),
             Due::Expired | Due::Lingered => {
                 let Some(standing) = self.leases.get(conn) else { return };
                 if !self.reads_first(now, conn, &standing) {
@@ -96,6 +96,11 @@ impl Node {
                 }
             }
         }
+    }
+
+    fn find_idle(&mut self, now: Time, conn: ConnId) {
+        self.leases.find_idle(conn);
+        self.set_idle(now, conn, Idle::Found);
     }
 
     /// Whether what waits on the connection is still to be read, before the session may end: then the driver is

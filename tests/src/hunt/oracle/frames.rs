@@ -121,6 +121,10 @@ impl Oracle<'_> {
             return self.watching(conn, said, frame);
         };
         session.hear(when, heard);
+        let spoke = session.spoke.arrived;
+        // Of one that was about to leave its node has forgotten what it was told of input.
+        let counts = session.untold || session.leaving != Leaving::No;
+        session.untold = !matches!(frame, ClientFrame::Beat(_));
         if session.leaving == Leaving::No {
             session.speaks(when, cluster);
         }
@@ -136,11 +140,16 @@ impl Oracle<'_> {
         }
         match frame {
             ClientFrame::Beat(Beat { input_age_secs: Some(secs), .. }) => {
-                let input = now.saturating_sub(u64::from(*secs) * 1000);
+                let input = when.arrived.saturating_sub(u64::from(*secs) * 1000);
                 let before = session.flags(now, cluster);
                 session.input = session.input.max(Some(input));
-                if session.found_idle && now < input + session.idle_after {
-                    (session.told, session.found_idle) = (Flags::ACTIVE, false);
+                if session.found_idle && when.arrived < input + session.idle_after {
+                    // What it said with its last beat is no news: its clock may have stood still since.
+                    match (input > spoke, counts) {
+                        (true, _) => (session.told, session.found_idle) = (Flags::ACTIVE, false),
+                        (false, true) => session.told = session.told.union(Flags::ACTIVE),
+                        (false, false) => {}
+                    }
                 }
                 session.looked_for = now;
                 if !cluster.is_settled(node) {
@@ -321,6 +330,7 @@ impl Oracle<'_> {
             known_before: (when.arrived, now),
             told,
             found_idle: false,
+            untold: false,
             vague: if heard { Flags::NONE } else { Flags::EITHER },
             input: age.map(|age| now.saturating_sub(age)),
             idle_after: idle_after.unwrap_or(cluster.periods.idle_after),

@@ -41,6 +41,8 @@ pub(super) struct Session {
     pub(super) found_idle: bool,
     /// What it may still be taken for elsewhere.
     pub(super) vague: Flags,
+    /// Whether it was heard since its last beat by what says nothing of input.
+    pub(super) untold: bool,
     /// The last input, if it was told.
     pub(super) input: Option<u64>,
     /// After how long without input it counts as idle; 0: never.
@@ -220,6 +222,7 @@ impl Session {
     /// A pong. One that comes soon after a frame answers a ping of before it: its connection is not silent yet. That it
     /// is, and pinged again, the next sweep finds.
     pub(super) fn answers(&mut self, when: When, cluster: &Cluster) {
+        self.untold = true;
         if when.read <= cluster.swept(self.spoke.read + cluster.periods.silence(), self.node) {
             self.spoke.read = when.read;
         }
