@@ -46,6 +46,7 @@ faults! {
     NeverStale "never-stale": "A client never says that its view may be old.",
     SilenceBorne "silence-borne": "A client never gives a silent link up.",
     BlockUnheard "block-unheard": "A viewer that watches is not told that it is shut out.",
+    OpenedAtOnce "opened-at-once": "Who is to be seen again is shown as the node last knew it.",
     BlockLeavesGap "block-leaves-gap": "Changes that were hidden show in the versions.",
     BlockIgnoredInRooms "block-ignored-in-rooms": "A room shows those who hide from the viewer.",
     BlockIgnoredInReads "block-ignored-in-reads": "Asks and lists show those who hide from the viewer.",

@@ -40,6 +40,8 @@ struct Asked {
 struct Pair {
     /// The answer, and until when it holds.
     known: Option<(Fineness, Time)>,
+    /// Since when it has been no less.
+    since: Time,
     /// Whether it is about to be asked, or has been.
     asking: bool,
     /// The answer that is under way is of before a change.
@@ -140,25 +142,26 @@ impl Audience {
         None
     }
 
-    /// The same for a watch, which is told of each later answer, too.
+    /// The same for a watch, which is told of each later answer, too; and since when it has been no less.
     pub(crate) fn attach(
         &mut self,
         now: Time,
         viewer: &Arc<str>,
         user: &Arc<str>,
         watch: WatchId,
-    ) -> Option<Fineness> {
+    ) -> Option<(Fineness, Time)> {
         let known = self.look(now, viewer, user);
         let half = self.rule.lifetime.fraction(1, 2);
         let pair = self.pairs.get_mut(&**viewer)?.get_mut(&**user)?;
         pair.watches.push(watch);
+        let since = pair.since;
         if pair.due.is_none()
             && let Some((_, until)) = pair.known
         {
             let at = (until - half).max(now);
             self.schedule((Arc::clone(viewer), Arc::clone(user)), at);
         }
-        known
+        Some((known?, since))
     }
 
     /// A watch has ended.
@@ -200,6 +203,12 @@ impl Audience {
             .and_then(|it| it.known)
             .filter(|it| it.1 > now)
             .map_or(Fineness::Nothing, |it| it.0)
+    }
+
+    /// Since when what is known of a pair has been no less.
+    pub(crate) fn since(&self, viewer: &str, user: &str) -> Time {
+        let pair = self.pairs.get(viewer).and_then(|it| it.get(user));
+        pair.map_or(Time::ZERO, |it| it.since)
     }
 
     /// The questions to be asked now: their numbers and pairs.
@@ -248,6 +257,10 @@ impl Audience {
         match answer {
             Some(fineness) => {
                 pair.failures = 0;
+                let before = pair.known.filter(|it| it.1 > now);
+                if before.is_none_or(|it| it.0 < fineness) {
+                    pair.since = now;
+                }
                 pair.known = Some((fineness, now + self.rule.lifetime));
                 settled.watches.extend(pair.watches.iter().map(|it| (*it, fineness)));
                 if watched {

@@ -9,6 +9,7 @@ mod endings;
 mod gate;
 mod last_seen;
 mod late_words;
+mod openings;
 mod own;
 mod polls;
 mod rig;

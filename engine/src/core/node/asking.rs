@@ -68,6 +68,11 @@ impl Asking {
         self.of(purpose).known(now, viewer, user)
     }
 
+    /// Since when what is known of a pair has been no less.
+    pub(super) fn since(&self, purpose: Purpose, viewer: &str, user: &str) -> Time {
+        self.of(purpose).since(viewer, user)
+    }
+
     /// What is known of a pair; if nothing is, it is going to be asked, and `read` is told when it is known. True if it has to wait.
     pub(super) fn await_pair(
         &mut self,
@@ -86,7 +91,7 @@ impl Asking {
         }
     }
 
-    /// What is known of a watch's pair. It is told of each later answer, too.
+    /// What is known of a watch's pair, and since when it has been no less. It is told of each later answer, too.
     pub(super) fn attach(
         &mut self,
         now: Time,
@@ -94,7 +99,7 @@ impl Asking {
         viewer: &Arc<str>,
         user: &Arc<str>,
         watch: WatchId,
-    ) -> Option<Fineness> {
+    ) -> Option<(Fineness, Time)> {
         self.of_mut(purpose).attach(now, viewer, user, watch)
     }
 

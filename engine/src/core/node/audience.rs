@@ -24,7 +24,7 @@ impl Node {
             return;
         }
         if let Some(outlook) = self.directory.set_block(now, user, viewer, blocked) {
-            self.watches.set_outlook(now, viewer, &outlook);
+            self.watches.set_outlook(now, viewer, &outlook, true);
             self.schedule_flush(now);
         }
     }
@@ -85,13 +85,14 @@ impl Node {
 
     fn settle_audience(&mut self, now: Time, settled: Settled) {
         for (watch, fineness) in settled.watches {
-            if let Some(conn) = self.watches.grant(now, watch, fineness) {
+            if let Some(conn) = self.watches.grant(now, watch, fineness, now) {
                 self.wake(conn);
             }
         }
         for read in settled.reads {
             self.read_goes_on(now, read);
         }
+        self.ask_before_opening(now);
         self.ask_audience(now);
         self.schedule_flush(now);
     }
@@ -127,6 +128,7 @@ impl Node {
     pub(super) fn look_again(&mut self, now: Time, user: &str) {
         let hides = self.hides(user);
         self.watches.set_hides(now, user, hides);
+        self.ask_before_opening(now);
         self.schedule_flush(now);
     }
 }

@@ -11,7 +11,7 @@ use foldhash::quality::FixedState;
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Epoch, Mode, Span, State, Time, Version};
 
-use super::asking::Purpose;
+use super::asking::{Asking, Purpose};
 use super::output::{Answer, Mark};
 use super::room_polls::RoomsLook;
 use super::shared::{Shared, Then};
@@ -438,7 +438,13 @@ impl Node {
     ) -> R {
         let light = self.watches.light(now);
         if self.shared.is_some() {
-            let hides = self.hides(viewer);
+            let since = |it: &Asking| it.since(purpose, viewer, user);
+            let since = self.audience.as_ref().filter(|_| viewer != user).map(since);
+            if since.is_some_and(|it| self.watches.opens_later(it)) {
+                // What is known here is of before the viewer might see it.
+                return with(Glimpse::unknown());
+            }
+            let hides = self.hides(viewer) || self.watches.hides(viewer);
             let outlook = self.watches.outlook(viewer);
             let sight = outlook.map(|it| self.sight(now, purpose, viewer, user, &it, hides));
             let held = self.held_here(viewer, user);

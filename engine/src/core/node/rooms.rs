@@ -200,8 +200,8 @@ impl Node {
         if let Some(audience) = self.audience.as_mut() {
             for (viewer, user, watch) in work.ask {
                 let known = audience.attach(now, Purpose::Room, &viewer, &user, watch);
-                if let Some(fineness) = known {
-                    self.watches.grant(now, watch, fineness);
+                if let Some((fineness, since)) = known {
+                    self.watches.grant(now, watch, fineness, since);
                 }
             }
         }

@@ -7,6 +7,7 @@ use greendot_protocol::Time;
 use super::{IDLE, Watches};
 use crate::core::directory::{Change, Outlook, Record, Screen};
 use crate::core::node::ConnId;
+use crate::core::slab::Id;
 use crate::store::Report;
 
 impl Watches {
@@ -78,10 +79,11 @@ impl Watches {
         blocks
     }
 
-    /// The store can, or cannot, be asked.
-    pub(crate) fn set_blind(&mut self, blind: bool) {
-        self.blind = blind;
-        self.onlookers.keeps = if blind { IDLE } else { 0 };
+    /// The store cannot be asked, and has said nothing since then; none: it can be.
+    pub(crate) fn set_blind(&mut self, since: Option<Time>) {
+        self.blind = since.is_some();
+        self.set_stale(since);
+        self.onlookers.keeps = if self.blind { IDLE } else { 0 };
     }
 
     /// The store can be asked again: whom nobody has come back to is forgotten.
@@ -113,6 +115,7 @@ impl Watches {
         for (_, viewer) in self.viewers.iter_mut() {
             viewer.afresh = true;
         }
+        self.openings.begin_epoch();
         self.begin_room_epoch();
     }
 
@@ -123,8 +126,14 @@ impl Watches {
     /// Whether the store has yet to say how some users stand.
     pub(crate) fn is_loading(&self) -> bool {
         self.subjects.iter().any(|(_, it)| it.record.is_none())
-            || self.onlookers.iter().any(|it| it.outlook.is_none())
+            || self.onlookers.ids().any(|it| !self.has_outlook(it))
             || self.is_room_loading()
+    }
+
+    /// Whether the store has said what stands between a viewer and others; it may not look through that yet.
+    fn has_outlook(&self, onlooker: Id) -> bool {
+        let looks = self.onlookers.get(onlooker).is_some_and(|it| it.outlook.is_some());
+        looks || self.openings.outlook(onlooker).is_some()
     }
 
     /// The store was asked about a user and said nothing: never heard of.

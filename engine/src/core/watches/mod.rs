@@ -10,6 +10,7 @@
 mod crowd;
 mod loading;
 mod onlooker;
+mod openings;
 mod outbox;
 mod rooms;
 mod sight;
@@ -26,6 +27,7 @@ use greendot_protocol::{State, Time, Version};
 
 pub(crate) use self::crowd::CrowdRule;
 use self::onlooker::Onlookers;
+use self::openings::Openings;
 use self::outbox::Outboxes;
 use self::rooms::Rooms;
 pub(crate) use self::rooms::{RoomWork, SAMPLE, rounded};
@@ -79,6 +81,7 @@ pub(crate) struct Watches {
     grid: Time,
     /// The shared store cannot be asked: who is not loaded is shown as unknown.
     blind: bool,
+    openings: Openings,
     crowds: CrowdRule,
     /// When the next part of a crowd is to be told, by user.
     rounds: BTreeSet<(Time, Id)>,
@@ -109,6 +112,8 @@ struct Watch {
     grant: Fineness,
     /// The application is being asked: nothing newer is shown until it answers.
     pause: Option<Box<Pause>>,
+    /// It is to show more as soon as it is known how the user stands.
+    awaits: bool,
     /// The viewer lost sight of the user on this connection, for a reason that nothing else
     /// remembers, and sees this since.
     shut: Option<Box<Screen>>,
@@ -188,6 +193,7 @@ impl Watches {
             cooled: u32::MAX,
             grid: Time::ZERO,
             blind: false,
+            openings: Openings::default(),
             crowds,
             rounds: BTreeSet::new(),
             counted: None,
@@ -260,6 +266,7 @@ impl Watches {
             own,
             grant: grant.unwrap_or(Fineness::Nothing),
             pause: (grant.is_none() && !own).then(Box::default),
+            awaits: false,
             shut: None,
             renumber: false,
             offset: 0,
@@ -417,6 +424,7 @@ impl Watches {
     fn remove(&mut self, watch: Id) {
         let Some(gone) = self.watches.remove(watch) else { return };
         self.outboxes.unmark(watch);
+        self.openings.forget_watch(watch);
         let Some(subject) = self.subjects.get_mut(gone.subject) else { return };
         if self.audited
             && !gone.own

@@ -40,6 +40,9 @@ impl<'a> Scene<'a> {
     }
 
     fn is_loaded(&self, watch: &Watch) -> bool {
+        if watch.awaits && watch.shown == Shown::NOTHING {
+            return false;
+        }
         let by_name = !watch.own && matches!(watch.under, Under::Number(_));
         let known = |it: &Subject| it.record.is_some() && !(by_name && it.asked);
         self.subjects.get(watch.subject).is_none_or(known) && (watch.own || self.sees(watch))
@@ -83,14 +86,30 @@ impl<'a> Scene<'a> {
 }
 
 impl Watches {
-    /// What stands between a viewer and others has changed, or has been loaded.
-    pub(crate) fn set_outlook(&mut self, now: Time, viewer: &str, outlook: &Arc<Outlook>) {
+    /// What stands between a viewer and others has changed, or has been loaded. `fresh`: nothing that is known of users
+    /// is older.
+    pub(crate) fn set_outlook(
+        &mut self,
+        now: Time,
+        viewer: &str,
+        outlook: &Arc<Outlook>,
+        fresh: bool,
+    ) {
         let Some(id) = self.onlookers.find(viewer) else { return };
-        let Some(row) = self.onlookers.get_mut(id) else { return };
-        if row.outlook.as_ref().is_some_and(|it| it.number >= outlook.number) {
+        let held = self.onlookers.get(id).and_then(|it| it.outlook.as_ref());
+        let newest = self.openings.outlook(id).or(held);
+        if newest.is_some_and(|it| it.number >= outlook.number) {
             return;
         }
-        let before = row.outlook.replace(Arc::clone(outlook));
+        if let Some(outlook) = self.hold_outlook(id, outlook, fresh) {
+            self.look_through(now, id, outlook);
+        }
+    }
+
+    /// What a viewer looks through from now on.
+    pub(super) fn look_through(&mut self, now: Time, id: Id, outlook: Arc<Outlook>) {
+        let Some(row) = self.onlookers.get_mut(id) else { return };
+        let before = row.outlook.replace(Arc::clone(&outlook));
         let Some(before) = before else {
             // Whoever was shown unknown meanwhile is concerned.
             for watch in self.watches_of(id) {
@@ -102,7 +121,7 @@ impl Watches {
             let Some(row) = self.watches.get_mut(watch) else { continue };
             let Some(subject) = self.subjects.get(row.subject) else { continue };
             let bar = |of: &Outlook| of.bars.get(&*subject.name).copied().unwrap_or_default();
-            let (was, is): (Bar, Bar) = (bar(&before), bar(outlook));
+            let (was, is): (Bar, Bar) = (bar(&before), bar(&outlook));
             if was != is && !on(Fault::BlockUnheard) {
                 row.renumber |= is.screen.is_none() && !on(Fault::BlockLeavesGap);
                 self.touch(now, watch);
@@ -111,26 +130,46 @@ impl Watches {
     }
 
     /// Whether the viewer hides from everybody, and so sees nobody.
+    pub(crate) fn hides(&self, viewer: &str) -> bool {
+        let row = self.onlookers.find(viewer).and_then(|it| self.onlookers.get(it));
+        row.is_some_and(|it| it.hides)
+    }
+
+    /// The same, as it is from now on.
     pub(crate) fn set_hides(&mut self, now: Time, viewer: &str, hides: bool) {
         let Some(id) = self.onlookers.find(viewer) else { return };
+        if hides {
+            self.forget_showing(id);
+        }
         if self.onlookers.get(id).is_none_or(|it| it.hides == hides) {
             return;
         }
-        let watches = self.watches_of(id);
-        if hides {
-            for &watch in &watches {
-                self.shut(now, watch);
+        if !hides {
+            if !self.hold_showing(id) {
+                self.show_others(now, id);
             }
+            return;
+        }
+        let watches = self.watches_of(id);
+        for &watch in &watches {
+            self.shut(now, watch);
         }
         if let Some(row) = self.onlookers.get_mut(id) {
-            row.hides = hides;
+            row.hides = true;
         }
         for watch in watches {
-            if !hides {
-                self.reopen(watch);
-                if let Some(row) = self.watches.get_mut(watch) {
-                    row.renumber = true;
-                }
+            self.touch(now, watch);
+        }
+    }
+
+    /// Who hid from everybody, and does so no more, sees others again.
+    pub(super) fn show_others(&mut self, now: Time, id: Id) {
+        let Some(row) = self.onlookers.get_mut(id) else { return };
+        row.hides = false;
+        for watch in self.watches_of(id) {
+            self.reopen(watch);
+            if let Some(row) = self.watches.get_mut(watch) {
+                row.renumber = true;
             }
             self.touch(now, watch);
         }
@@ -154,13 +193,31 @@ impl Watches {
         }
     }
 
-    /// The application has said what this watch may show, or has failed to. The connection, if it
+    /// The application has said what this watch may show, first at `said`, or has failed to. The connection, if it
     /// waits for that.
-    pub(crate) fn grant(&mut self, now: Time, watch: WatchId, grant: Fineness) -> Option<ConnId> {
-        let row = self.watches.get(watch.0)?;
-        if row.own {
+    pub(crate) fn grant(
+        &mut self,
+        now: Time,
+        watch: WatchId,
+        grant: Fineness,
+        said: Time,
+    ) -> Option<ConnId> {
+        if self.watches.get(watch.0)?.own {
             return None;
         }
+        if !self.hold_grant(watch.0, grant, said) {
+            return self.let_see(now, watch.0, grant);
+        }
+        let row = self.watches.get_mut(watch.0)?;
+        row.pause = None;
+        let viewer = row.viewer;
+        self.touch(now, watch.0);
+        self.conn_of(viewer)
+    }
+
+    /// What a watch may show from now on. The connection, if it waits for that.
+    pub(super) fn let_see(&mut self, now: Time, watch: Id, grant: Fineness) -> Option<ConnId> {
+        let row = self.watches.get(watch)?;
         let conn = self.conn_of(row.viewer);
         let (before, seen) = (row.grant, row.shown != Shown::NOTHING);
         if grant == Fineness::Nothing && before != grant && seen && row.shut.is_none() {
@@ -171,17 +228,18 @@ impl Watches {
                 }),
                 None => self.scene(now).glimpse(row).map(|it| it.closing(now)),
             };
-            let row = self.watches.get_mut(watch.0)?;
+            let row = self.watches.get_mut(watch)?;
             row.shut = screen.map(Box::new);
         }
-        let row = self.watches.get_mut(watch.0)?;
+        let row = self.watches.get_mut(watch)?;
         row.grant = grant;
+        row.awaits = false;
         row.pause = None;
         row.renumber |= seen && grant > before;
         if grant != Fineness::Nothing {
-            self.reopen(watch.0);
+            self.reopen(watch);
         }
-        self.touch(now, watch.0);
+        self.touch(now, watch);
         conn
     }
 
@@ -208,7 +266,7 @@ impl Watches {
     }
 
     /// All watches of one user's connections.
-    fn watches_of(&self, onlooker: Id) -> Vec<Id> {
+    pub(super) fn watches_of(&self, onlooker: Id) -> Vec<Id> {
         let viewers = self.onlookers.get(onlooker).map_or(&[][..], |it| &it.viewers);
         let mut watches: Vec<(u32, Id)> = viewers
             .iter()

@@ -44,6 +44,10 @@ const UNHEARD_AFTER: Span = Span::from_millis(250);
 /// [`LOST_AFTER`] and a beat.
 const REFRESH_AFTER: Span = Span::from_millis(2_000);
 
+/// After the store was out of reach, what is to be seen again waits this long before the store is asked: each node finds
+/// within a beat that it answers, and says what had happened.
+const OPENS_AFTER: Span = Span::from_millis(1_100);
+
 /// Sessions that ended while the store was out of reach are ended there only after this: one may
 /// have gone on at another node, which registers it meanwhile.
 const ENDS_AFTER: Span = Span::from_millis(5_000);
@@ -69,6 +73,8 @@ pub(in crate::core::node) enum Then {
     Beaten,
     /// What stands between these users and others is wanted.
     Looked,
+    /// How users stand whom viewers are to see again, behind the answer to this question.
+    Opening { turn: u64, users: Vec<Arc<str>> },
     /// Who is in rooms is wanted.
     LookedInto,
     /// Who is in a poll's rooms is wanted.
@@ -153,6 +159,10 @@ pub(in crate::core::node) struct Shared {
     reach: Reach,
     /// The number of the question with which the last refresh asked who is in rooms.
     refresh: u64,
+    /// When it is asked how those stand whom viewers are to see again.
+    opens_at: Option<Time>,
+    /// The last question of the refresh that is under way.
+    refresh_ends: Option<u64>,
     /// What stands between viewers and others may have changed while the store was out of reach: until that is known, nothing
     /// newer of anybody is shown (rule 13).
     blinded: bool,
@@ -187,6 +197,8 @@ impl Shared {
             told: 0,
             reach: Reach::Good,
             refresh: 0,
+            opens_at: None,
+            refresh_ends: None,
             blinded: false,
             unsaid: Vec::new(),
             ends_at: None,
@@ -244,6 +256,16 @@ impl Shared {
         old.any(|it| it.word.as_ref().is_some_and(Word::stands_alone))
     }
 
+    /// Whether all is known anew that may have changed while the store was out of reach.
+    fn is_known_anew(&self) -> bool {
+        self.reach == Reach::Good && !self.blinded
+    }
+
+    /// Whether nothing that is known here is older than what the store has said, where it had sent so many notices by then.
+    fn is_fresh(&self, told: u64) -> bool {
+        self.is_known_anew() && told <= self.noticed
+    }
+
     /// Whether leases may end sessions now.
     pub(in crate::core::node) fn may_expire(&self, now: Time) -> bool {
         self.reach != Reach::Lost && now >= self.spared_until
@@ -254,7 +276,9 @@ impl Shared {
             Reach::Back(Some(at)) => at,
             _ => Time::MAX,
         };
-        self.beat_at.min(refresh).min(self.ends_at.unwrap_or(Time::MAX))
+        let opens = self.opens_at.filter(|_| self.is_known_anew());
+        let words = self.ends_at.into_iter().chain(opens).min();
+        self.beat_at.min(refresh).min(words.unwrap_or(Time::MAX))
     }
 }
 
@@ -274,6 +298,7 @@ impl Node {
         let mut node = Self::new(settings, now, Epoch(0), 0, seed, super::Start::Fresh)?;
         node.shared = Some(Shared::new(id, thin, now));
         node.watches.begin_counting();
+        node.watches.open_behind_answers();
         if thin {
             node.leases.report_silence_after(node.settings.beat);
         }

@@ -6,7 +6,9 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{ModeChoice, Span, Time};
 
 use super::words::{Word, keep};
-use super::{BEAT, ENDS_AFTER, LOST_AFTER, Pending, REFRESH_AFTER, Reach, Then};
+use super::{
+    BEAT, ENDS_AFTER, LOST_AFTER, OPENS_AFTER, Pending, REFRESH_AFTER, Reach, Shared, Then,
+};
 use crate::core::leases::{ConnId, Waiting};
 use crate::core::node::Node;
 use crate::store::Request;
@@ -46,6 +48,11 @@ impl Node {
             for word in std::mem::take(&mut shared.unsaid) {
                 self.submit(now, word.request(now), Then::Nothing);
             }
+        }
+        let Some(shared) = self.shared.as_mut() else { return };
+        if shared.opens_at.is_some_and(|at| at <= now) && shared.is_known_anew() {
+            shared.opens_at = None;
+            self.ask_about_waiting(now, true);
         }
     }
 
@@ -105,7 +112,8 @@ impl Node {
         for word in waiting.iter().filter_map(|it| it.word.clone()) {
             keep(&mut shared.unsaid, word);
         }
-        self.watches.set_blind(true);
+        let since = shared.answered;
+        self.watches.set_blind(Some(since));
         self.tell_stale();
         for pending in waiting {
             self.answer_blind(now, pending.then);
@@ -128,6 +136,7 @@ impl Node {
             Then::Loaded(_)
             | Then::Watched(_)
             | Then::Looked
+            | Then::Opening { .. }
             | Then::LookedInto
             | Then::Joined { .. }
             | Then::Seated { .. }
@@ -183,6 +192,7 @@ impl Node {
         let was_lost = shared.reach == Reach::Lost;
         let stood_still = late && !was_lost;
         shared.blinded |= lost_data;
+        shared.opens_at = Some(now + OPENS_AFTER);
         shared.reach = Reach::Back(Some(if lost_data { now + REFRESH_AFTER } else { now }));
         if !stood_still && !on(Fault::NobodySpared) {
             shared.spared_until = now + self.settings.ttl;
@@ -275,6 +285,9 @@ impl Node {
 
     /// Asks how all watched users stand.
     pub(super) fn refresh(&mut self, now: Time) {
+        if let Some(shared) = self.shared.as_mut() {
+            shared.opens_at = shared.opens_at.filter(|at| *at > now);
+        }
         self.submit(now, Request::HearNothing, Then::Nothing);
         self.watches.forget_idle();
         self.unload(now);
@@ -289,7 +302,24 @@ impl Node {
         self.submit(now, Request::LookInto { rooms }, Then::LookedInto);
         let users = self.watches.subjects();
         self.load_watched(now, users);
+        if let Some(shared) = self.shared.as_mut() {
+            shared.refresh_ends = Some(shared.next_request.wrapping_sub(1));
+        }
         self.watches.count_anew();
+    }
+
+    /// Asks how those stand whom viewers are to see again: that waits for the answer, or for the refresh if watchers have yet
+    /// to be refreshed.
+    pub(in crate::core::node) fn ask_before_opening(&mut self, now: Time) {
+        if self.shared.as_ref().is_some_and(Shared::is_known_anew) {
+            self.ask_about_waiting(now, false);
+        }
+    }
+
+    fn ask_about_waiting(&mut self, now: Time, again: bool) {
+        let Some((turn, users)) = self.watches.take_unasked(again) else { return };
+        let request = Request::Subscribe { users: users.clone() };
+        self.submit(now, request, Then::Opening { turn, users });
     }
 
     pub(super) fn tell_stale(&mut self) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
-use super::{Pending, Reach, Then};
+use super::{Pending, Reach, Shared, Then};
 use crate::core::directory::{Outlook, SessionView};
 use crate::core::leases::{ConnId, Idle, Standing, Waiting};
 use crate::core::node::{Ending, Node, Output, Transition};
@@ -86,7 +86,12 @@ impl Node {
         self.apply(now, said, reply.epoch, &reply.reports);
         if !matches!(then, Then::Asked(_) | Then::Listed { .. }) {
             // What answers a question stands only between the one who asks and those asked about.
-            self.apply_outlooks(now, said, reply.epoch, &reply.outlooks);
+            let fresh = self.shared.as_ref().is_some_and(|it| it.is_fresh(reply.told));
+            self.apply_outlooks(now, said, reply.epoch, &reply.outlooks, fresh);
+        }
+        if let Some(shared) = self.shared.as_mut() {
+            // A refresh whose last answer was lost is begun anew.
+            shared.refresh_ends = shared.refresh_ends.filter(|it| *it != number);
         }
         for roster in &reply.rooms {
             self.take_roster(now, roster.clone());
@@ -101,6 +106,12 @@ impl Node {
                     shared.blinded = false;
                 }
                 self.wake_waiting(now);
+            }
+            Then::Opening { turn, users } => {
+                self.open_waiting(now, Some(turn));
+                self.loaded(now, &users);
+                self.watches.forget_unwatched(users);
+                self.unload(now);
             }
             Then::LookedInto => {
                 // Joins whose answer was lost, among them.
@@ -172,7 +183,8 @@ impl Node {
                     return;
                 };
                 let said = shared.clock.date(now, *at);
-                self.apply_outlooks(now, said, *epoch, std::slice::from_ref(outlook));
+                let fresh = shared.is_fresh(number);
+                self.apply_outlooks(now, said, *epoch, std::slice::from_ref(outlook), fresh);
             }
             Notice::Room { epoch, roster } => {
                 if self.shared.as_ref().is_some_and(|it| it.epoch == Some(*epoch)) {
@@ -265,12 +277,14 @@ impl Node {
 
     /// More is known than before: what waited for it may go.
     fn wake_waiting(&mut self, now: Time) {
-        let refreshed = self.shared.as_ref().is_some_and(|it| it.reach == Reach::Back(None));
+        let done = |it: &Shared| it.reach == Reach::Back(None) && it.refresh_ends.is_none();
+        let refreshed = self.shared.as_ref().is_some_and(done);
         if refreshed && !self.watches.is_loading() {
             if let Some(shared) = self.shared.as_mut() {
                 shared.reach = Reach::Good;
             }
-            self.watches.set_blind(false);
+            self.watches.set_blind(None);
+            self.open_waiting(now, None);
             self.watches.forget_idle();
             self.unload(now);
             self.tell_stale();
@@ -279,6 +293,15 @@ impl Node {
             self.wake(conn);
         }
         self.schedule_flush(now);
+    }
+
+    /// What has waited for the answer to this question, or for the refresh, is seen from now on. Where other nodes may still
+    /// have something to say, it is asked about once more.
+    fn open_waiting(&mut self, now: Time, turn: Option<u64>) {
+        match self.shared.as_ref().and_then(|it| it.opens_at) {
+            Some(_) => self.watches.open_first(now, turn),
+            None => self.watches.open_waiting(now, turn),
+        }
     }
 
     /// Takes how users stand, as of `said`.
@@ -294,14 +317,22 @@ impl Node {
     }
 
     /// Takes what stands between viewers and others, as of `said`.
-    fn apply_outlooks(&mut self, now: Time, said: Time, epoch: Epoch, outlooks: &[OutlookReport]) {
+    fn apply_outlooks(
+        &mut self,
+        now: Time,
+        said: Time,
+        epoch: Epoch,
+        outlooks: &[OutlookReport],
+        fresh: bool,
+    ) {
         if self.shared.as_ref().is_none_or(|it| it.epoch != Some(epoch)) {
             return;
         }
         for report in outlooks {
             let outlook = Arc::new(Outlook::of(said, report));
-            self.watches.set_outlook(now, &report.viewer, &outlook);
+            self.watches.set_outlook(now, &report.viewer, &outlook, fresh);
         }
+        self.ask_before_opening(now);
         self.schedule_flush(now);
     }
 

@@ -125,6 +125,7 @@ impl Watches {
             own,
             grant,
             pause,
+            awaits: false,
             shut: None,
             renumber: false,
             offset: 0,

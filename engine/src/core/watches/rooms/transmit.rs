@@ -44,6 +44,10 @@ impl Watches {
         if seat.paused || seat.opens != Opens::Open {
             return;
         }
+        if seat.whole && self.is_held_back(seat.viewer) {
+            // Whoever is there: it depends on none of them.
+            return;
+        }
         let Some(roster) = self.rooms.rows.get(seat.room).and_then(|it| it.roster.as_ref()) else {
             return;
         };
