@@ -71,6 +71,8 @@ struct Core {
     locating: HashMap<u64, oneshot::Sender<Option<Vec<Place>>>>,
     /// Users of whom the application wants to know how they stand.
     showing: HashMap<u64, oneshot::Sender<Answer>>,
+    /// Those who wait to hear that what was said is stored.
+    storing: HashMap<u64, oneshot::Sender<bool>>,
     /// When the timer task will look at the node next.
     timer_at: Time,
     /// Whether this node takes no more connections.
@@ -141,6 +143,7 @@ impl Driver {
                 next_poll: 0,
                 locating: HashMap::new(),
                 showing: HashMap::new(),
+                storing: HashMap::new(),
                 timer_at: Time::ZERO,
                 drains: false,
                 store: asks,
@@ -261,6 +264,23 @@ impl Driver {
             self.lock().showing.remove(&number);
         }
         shown?.ok()
+    }
+
+    /// Whether all that was said here of a user is stored; false if that has not been said within `limit`.
+    pub(super) async fn confirm(&self, limit: Duration, user: &str) -> bool {
+        let (answer, answered) = oneshot::channel();
+        let (number, _) = self.operate(|now, core| {
+            core.next_poll += 1;
+            let number = core.next_poll;
+            core.storing.insert(number, answer);
+            core.node.confirm(now, number, user);
+            number
+        });
+        let stored = timeout(limit, answered).await;
+        if stored.is_none() {
+            self.lock().storing.remove(&number);
+        }
+        matches!(stored, Some(Ok(true)))
     }
 
     /// Begins a poll of users and rooms under a number, and waits for the answers, at most so long; none if they did not
@@ -491,6 +511,11 @@ impl Core {
                         let _ = answer.send(*shown);
                     }
                 }
+                Output::Stored { ask, stored } => {
+                    if let Some(answer) = self.storing.remove(&ask) {
+                        let _ = answer.send(stored);
+                    }
+                }
                 // Nobody lists.
                 Output::List { .. } => {}
             }
@@ -564,6 +589,7 @@ fn deliver(line: &Line, output: Output) {
         | Output::List { .. }
         | Output::Located { .. }
         | Output::Shown { .. }
+        | Output::Stored { .. }
         | Output::Audience { .. }
         | Output::MayJoin { .. } => {}
     }

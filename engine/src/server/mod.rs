@@ -102,7 +102,7 @@ pub use builder::{BuildError, Builder};
 pub use jwt::{JwtAuth, KeysError};
 pub use limits::Limits;
 pub use metrics::{BUCKETS, PROBE_SECONDS};
-pub use presence::{NoteTooLong, OutOfReach, Presence, Session, Status};
+pub use presence::{NotStored, NoteTooLong, OutOfReach, Presence, Session, Status};
 pub use serve::serve;
 pub use transitions::{Missed, Transitions};
 

@@ -114,6 +114,14 @@ pub struct Session {
 )]
 pub struct OutOfReach;
 
+/// The shared store has not taken what was said of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "the shared store has not taken what was said of the user: this node keeps it and tells it when the store is back, but if \
+     this node dies before, it is lost: say it again until it is taken"
+)]
+pub struct NotStored;
+
 /// A note longer than the limit; the old one stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the note has {bytes} bytes; at most {NOTE_BYTES} are allowed: shorten it")]
@@ -216,6 +224,29 @@ impl Presence {
         Ok(connected.collect::<BTreeSet<_>>().into_iter().collect())
     }
 
+    /// Waits until all that was said of a user at this node so far (a block, a revocation, a mode, a note, a wish about last
+    /// seen) is in the shared store, and so holds at every node. At once on a node that works alone, which keeps it itself.
+    ///
+    /// While the store is out of reach this node keeps what was said, and tells the store, dated right, when it is back. If the
+    /// node dies before, it is lost: nobody else knows of it. So an application that closes an account or blocks somebody asks
+    /// this, and says it again, at any node, until it is taken; to say it twice does no harm.
+    ///
+    /// ```
+    /// # use greendot_engine::server::{NotStored, Presence};
+    /// # async fn ana_blocks_bo(presence: &Presence) -> Result<(), NotStored> {
+    /// presence.set_block("ana", "bo", true);
+    /// presence.stored("ana").await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the store has not taken it within 5 s, or is known to be out of reach.
+    pub async fn stored(&self, user: &str) -> Result<(), NotStored> {
+        let stored = self.shared.driver.confirm(ANSWERED_WITHIN, user).await;
+        if stored { Ok(()) } else { Err(NotStored) }
+    }
+
     /// Chooses how a user appears, as the user could do it.
     pub fn set_mode(&self, user: &str, mode: Mode) {
         self.shared.driver.with(|now, node| node.set_mode(now, user, mode));
@@ -234,7 +265,8 @@ impl Presence {
     }
 
     /// The account or its tokens are no longer good: the user's sessions end at once, their
-    /// connections are closed with `revoked`, and none opens until [`Self::reinstate`].
+    /// connections are closed with `revoked`, and none opens until [`Self::reinstate`]. With a shared store:
+    /// see [`Self::stored`].
     pub fn revoke(&self, user: &str) {
         self.shared.driver.with(|now, node| node.revoke(now, user));
     }
@@ -245,7 +277,7 @@ impl Presence {
     }
 
     /// The user hides from the viewer from now on (true), or shows itself again. The engine keeps it
-    /// while it runs; blocks that outlive it are the audience's.
+    /// while it runs; blocks that outlive it are the audience's. With a shared store: see [`Self::stored`].
     pub fn set_block(&self, user: &str, viewer: &str, blocked: bool) {
         self.shared.driver.with(|now, node| node.set_block(now, user, viewer, blocked));
     }

@@ -40,6 +40,8 @@ pub(crate) struct Cluster {
     words: VecDeque<(Time, usize, Word)>,
     /// The store does not answer, and hears nothing.
     pub(crate) outage: bool,
+    /// By the numbers of those who asked: whether the store has what was said.
+    pub(crate) stored: BTreeMap<u64, bool>,
     /// Questions that the application was asked.
     pub(crate) questions: usize,
     asks: u64,
@@ -98,6 +100,7 @@ impl Cluster {
             lag: 0,
             words: VecDeque::new(),
             outage: false,
+            stored: BTreeMap::new(),
             questions: 0,
             asks: 0,
             names: BTreeMap::new(),
@@ -174,6 +177,12 @@ impl Cluster {
 
     pub(crate) fn block(&mut self, node: usize, user: &str, viewer: &str, blocked: bool) {
         self.nodes[node].set_block(self.now, user, viewer, blocked);
+        self.settle();
+    }
+
+    /// Asks whether the store has what was said of a user; the answer comes under this number.
+    pub(crate) fn confirm(&mut self, node: usize, ask: u64, user: &str) {
+        self.nodes[node].confirm(self.now, ask, user);
         self.settle();
     }
 
@@ -354,6 +363,7 @@ impl Cluster {
             Output::MayJoin { ask, .. } => {
                 self.nodes[node].handle_may_join(self.now, ask, Some(true))
             }
+            Output::Stored { ask, stored } => _ = self.stored.insert(ask, stored),
             Output::Ping(conn) => self.nodes[node].handle_pong(self.now, conn),
             _ => {}
         }

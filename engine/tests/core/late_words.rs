@@ -131,3 +131,44 @@ fn a_choice_that_waited_on_a_connection_that_was_taken_over_has_no_effect() {
     cluster.say(new, &ClientFrame::Mode(Mode::Busy));
     assert_eq!(cluster.mode("ana"), Some(Mode::Busy));
 }
+
+#[test]
+fn it_is_told_whether_the_store_has_what_was_said() {
+    let mut world = Cluster::new(Settings::default(), 2, true);
+    world.pass(1_000);
+    world.block(0, "ana", "bo", true);
+    world.confirm(0, 1, "ana");
+    assert_eq!(world.stored.remove(&1), Some(true));
+    // Nobody has noticed yet that the store is out of reach.
+    world.outage = true;
+    world.block(0, "ana", "bo", false);
+    world.confirm(0, 2, "ana");
+    assert_eq!(world.stored.get(&2), None);
+    world.pass(5_000);
+    assert_eq!(world.stored.remove(&2), Some(false));
+    // Now it is known.
+    world.confirm(0, 3, "ana");
+    assert_eq!(world.stored.remove(&3), Some(false));
+    world.outage = false;
+    world.pass(2_000);
+    world.confirm(0, 4, "ana");
+    assert_eq!(world.stored.remove(&4), Some(true));
+    // One that works alone keeps it itself.
+    let mut alone = Cluster::new(Settings::default(), 1, false);
+    alone.confirm(0, 5, "ana");
+    assert_eq!(alone.stored.remove(&5), Some(true));
+}
+
+#[test]
+fn what_was_lost_on_the_way_is_not_said_to_be_stored() {
+    let mut world = Cluster::new(Settings::default(), 1, true);
+    world.pass(1_000);
+    world.outage = true;
+    world.block(0, "ana", "bo", true);
+    world.outage = false;
+    world.confirm(0, 1, "ana");
+    assert_eq!(world.stored.remove(&1), Some(false));
+    // It has been said again.
+    world.confirm(0, 2, "ana");
+    assert_eq!(world.stored.remove(&2), Some(true));
+}

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use greendot_engine::protocol::{ClientFrame, State};
-use greendot_engine::server::{OutOfReach, RedisStore};
+use greendot_engine::server::{NotStored, OutOfReach, RedisStore};
 
 use crate::common::{Heard, Server, until};
 use crate::people::{Person, apart, now, share};
@@ -44,6 +44,24 @@ async fn who_comes_to_another_server_in_time_never_left() {
     other.kill();
     let _bo = Person::new(&one, "bo", &[]).await;
     ana.sees_only(State::Online, 10_000).await;
+}
+
+#[tokio::test]
+async fn what_redis_has_not_taken_is_said_not_to_be_stored() {
+    let redis = redis(&[]);
+    let one = share(&RedisStore::new(redis.url())).await;
+    one.presence.set_block("ana", "bo", true);
+    assert_eq!(one.presence.stored("ana").await, Ok(()));
+    redis.pause(true).expect("it runs");
+    one.presence.set_block("ana", "bo", false);
+    assert_eq!(one.presence.stored("ana").await, Err(NotStored));
+    redis.pause(false).expect("it runs");
+    let taken = async {
+        while one.presence.stored("ana").await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), taken).await.expect("it is taken in the end");
 }
 
 #[tokio::test]

@@ -113,6 +113,7 @@ async fn who_blocks_looks_like_who_has_left(url: &str) {
     assert_eq!(bo.watch(&["ana"]).await, [Row::of(1, State::Online)]);
     assert_eq!(cy.watch(&["ana"]).await, [Row::of(1, State::Online)]);
     one.presence.set_block("ana", "bo", true);
+    one.presence.stored("ana").await.expect("Redis has it");
     assert_eq!(bo.hear_event().await, Row::of(1, State::Offline).seen());
     // From another connection of bo's, too, and wherever it is.
     let mut again = one.connect("bo", "2").await;

@@ -10,7 +10,9 @@
 //! GET  /audience                                          how the application's answers fare
 //! ```
 //!
-//! What was done is answered 204, at once; it has taken effect by then.
+//! What was done is answered 204; it has taken effect by then. With a shared store, what is to be kept (a block, how last seen is
+//! told, a revocation and its end) is answered when the store has it, and 503 if it has not within 5 s: this node keeps it and
+//! tells it later, but if it dies before, it is lost. So say it again, at any node, until it is answered 204.
 
 use std::sync::Arc;
 
@@ -21,7 +23,7 @@ use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use greendot_engine::server::{LastSeen, Presence};
+use greendot_engine::server::{LastSeen, NotStored, Presence};
 use serde_json::{Map, Value, json};
 
 /// The routes. Without the secret, if there is one, everything is answered 401.
@@ -60,11 +62,27 @@ fn knows(request: &Request, secret: &str) -> bool {
 struct Said(Map<String, Value>);
 
 /// Why it is not done.
-struct Wrong(String);
+enum Wrong {
+    /// It is not said right.
+    Said(String),
+    /// It is done here, and lost if this node dies.
+    NotStored(NotStored),
+}
 
 impl IntoResponse for Wrong {
     fn into_response(self) -> Response {
-        (StatusCode::BAD_REQUEST, self.0 + "\n").into_response()
+        match self {
+            Self::Said(text) => (StatusCode::BAD_REQUEST, text + "\n").into_response(),
+            Self::NotStored(error) => {
+                (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response()
+            }
+        }
+    }
+}
+
+impl From<NotStored> for Wrong {
+    fn from(error: NotStored) -> Self {
+        Self::NotStored(error)
     }
 }
 
@@ -72,9 +90,11 @@ impl Said {
     /// Reads it; only these names may stand there.
     fn read(body: &[u8], names: &[&str]) -> Result<Self, Wrong> {
         let said: Map<String, Value> = serde_json::from_slice(body)
-            .map_err(|error| Wrong(format!("the body is no JSON object: {error}")))?;
+            .map_err(|error| Wrong::Said(format!("the body is no JSON object: {error}")))?;
         match said.keys().find(|it| !names.contains(&it.as_str())) {
-            Some(name) => Err(Wrong(format!("{name:?} is not known here; names are {names:?}"))),
+            Some(name) => {
+                Err(Wrong::Said(format!("{name:?} is not known here; names are {names:?}")))
+            }
             None => Ok(Self(said)),
         }
     }
@@ -84,12 +104,12 @@ impl Said {
         match self.0.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) if !text.is_empty() => Ok(Some(text)),
-            Some(other) => Err(Wrong(format!("{name} is {other}; it must be a text"))),
+            Some(other) => Err(Wrong::Said(format!("{name} is {other}; it must be a text"))),
         }
     }
 
     fn text(&self, name: &str) -> Result<&str, Wrong> {
-        self.maybe(name)?.ok_or_else(|| Wrong(format!("{name} is missing")))
+        self.maybe(name)?.ok_or_else(|| Wrong::Said(format!("{name} is missing")))
     }
 }
 
@@ -106,9 +126,11 @@ async fn audience_changed(State(presence): State<Presence>, body: Bytes) -> Done
 async fn block(State(presence): State<Presence>, body: Bytes) -> Done {
     let said = Said::read(&body, &["user", "viewer", "blocked"])?;
     let Some(blocked) = said.0.get("blocked").and_then(Value::as_bool) else {
-        return Err(Wrong("blocked must be true or false".into()));
+        return Err(Wrong::Said("blocked must be true or false".into()));
     };
-    presence.set_block(said.text("user")?, said.text("viewer")?, blocked);
+    let user = said.text("user")?;
+    presence.set_block(user, said.text("viewer")?, blocked);
+    presence.stored(user).await?;
     DONE
 }
 
@@ -121,22 +143,30 @@ async fn last_seen(State(presence): State<Presence>, body: Bytes) -> Done {
         "words" => LastSeen::Words,
         "never" => LastSeen::Never,
         other => {
-            return Err(Wrong(format!(
+            return Err(Wrong::Said(format!(
                 "as is {other:?}; it may be exact, delayed, rounded, words or never"
             )));
         }
     };
-    presence.set_last_seen(said.text("user")?, wish);
+    let user = said.text("user")?;
+    presence.set_last_seen(user, wish);
+    presence.stored(user).await?;
     DONE
 }
 
 async fn revoke(State(presence): State<Presence>, body: Bytes) -> Done {
-    presence.revoke(Said::read(&body, &["user"])?.text("user")?);
+    let said = Said::read(&body, &["user"])?;
+    let user = said.text("user")?;
+    presence.revoke(user);
+    presence.stored(user).await?;
     DONE
 }
 
 async fn reinstate(State(presence): State<Presence>, body: Bytes) -> Done {
-    presence.reinstate(Said::read(&body, &["user"])?.text("user")?);
+    let said = Said::read(&body, &["user"])?;
+    let user = said.text("user")?;
+    presence.reinstate(user);
+    presence.stored(user).await?;
     DONE
 }
 

@@ -76,6 +76,13 @@ pub enum Output {
         /// How everybody may see the user; unknown if nobody can say now.
         answer: Box<Answer>,
     },
+    /// The answer to [`super::Node::confirm`].
+    Stored {
+        /// The number that the ask was given.
+        ask: u64,
+        /// Whether the store has it.
+        stored: bool,
+    },
     /// May this user join this room? Answer with [`super::Node::handle_may_join`].
     MayJoin {
         /// The question's number.

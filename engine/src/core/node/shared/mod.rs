@@ -85,6 +85,8 @@ pub(in crate::core::node) enum Then {
     Located { ask: u64, user: Arc<str> },
     /// A [`Node::show`].
     Shown { ask: u64, user: Arc<str> },
+    /// A [`Node::confirm`].
+    Stored(u64),
     /// A [`Node::list`].
     Listed { ask: u64, viewer: Arc<str> },
     /// The reply says all there is to do.
@@ -248,6 +250,11 @@ impl Shared {
     /// Whether the refresh asks anew what was asked with this number, or has asked since.
     fn refreshes(&self, number: u64) -> bool {
         matches!(self.reach, Reach::Back(Some(_))) || number < self.refresh
+    }
+
+    /// Whether the store has yet to be told something of the user that was said here.
+    fn has_unsaid(&self, user: &str) -> bool {
+        self.unsaid.iter().any(|it| it.user() == user)
     }
 
     /// Whether something that a user chose may not have reached the store.

@@ -10,7 +10,7 @@ use super::{
     BEAT, ENDS_AFTER, LOST_AFTER, OPENS_AFTER, Pending, REFRESH_AFTER, Reach, Shared, Then,
 };
 use crate::core::leases::{ConnId, Waiting};
-use crate::core::node::Node;
+use crate::core::node::{Node, Output};
 use crate::store::Request;
 
 impl Node {
@@ -132,6 +132,7 @@ impl Node {
             Then::RoomsRead(look) => self.rooms_read(now, look, &[]),
             Then::Located { ask, .. } => self.located(ask, None),
             Then::Shown { ask, user } => self.show_blind(now, ask, &user),
+            Then::Stored(ask) => self.say(Output::Stored { ask, stored: false }),
             Then::Listed { ask, viewer } => self.answer_list(now, now, ask, viewer, &[], None),
             Then::Loaded(_)
             | Then::Watched(_)
@@ -171,6 +172,7 @@ impl Node {
                 }
                 Then::Located { ask, user } => self.locate(now, ask, &user),
                 Then::Shown { ask, user } => self.show(now, ask, &user),
+                Then::Stored(ask) => self.say(Output::Stored { ask, stored: false }),
                 Then::Listed { ask, viewer } => self.list(now, ask, &viewer),
                 _ => {}
             }
@@ -281,6 +283,20 @@ impl Node {
     /// told from now on.
     pub(in crate::core::node) fn look(&mut self, now: Time, viewers: Vec<Arc<str>>) {
         self.submit(now, Request::Look { viewers }, Then::Looked);
+    }
+
+    /// Whether the store has all that was said here of the user so far; [`Output::Stored`] brings it under the number
+    /// `ask`. What it does not have is kept and told when it is back, as long as this node lives. A node that works alone keeps
+    /// it itself.
+    pub fn confirm(&mut self, now: Time, ask: u64, user: &str) {
+        let Some(shared) = &self.shared else {
+            return self.say(Output::Stored { ask, stored: true });
+        };
+        if shared.is_lost() || shared.has_unsaid(user) {
+            return self.say(Output::Stored { ask, stored: false });
+        }
+        // It is answered behind what was said before.
+        self.submit(now, Request::Locate { user: user.into() }, Then::Stored(ask));
     }
 
     /// Asks how all watched users stand.

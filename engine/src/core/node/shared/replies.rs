@@ -147,6 +147,8 @@ impl Node {
             Then::Shown { ask, user } => {
                 self.show_report(now, said, ask, &user, reply.reports.first());
             }
+            // Where something was lost on the way, that may have been among it.
+            Then::Stored(ask) => self.say(Output::Stored { ask, stored: !missed }),
             Then::Listed { ask, viewer } => {
                 let outlook = reply.outlooks.first();
                 self.answer_list(now, said, ask, viewer, &reply.reports, outlook);

@@ -140,7 +140,7 @@ impl Word {
     }
 
     /// Whose it is.
-    fn user(&self) -> &str {
+    pub(super) fn user(&self) -> &str {
         match self {
             Self::Mode(user, ..)
             | Self::Note(user, ..)
