@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use greendot_tests::file::{FileError, Scenario};
+use greendot_tests::file::{FileError, Scenario, decode};
 use greendot_tests::judge;
 use proptest::prelude::{Strategy, any};
 use proptest::{collection, prop_assert, proptest, sample};
@@ -300,6 +300,92 @@ fn what_the_format_does_not_know_is_refused_with_its_line() {
         let text = refused(word, other);
         assert!(text.starts_with(wanted), "{text}");
     }
+}
+
+#[test]
+fn a_key_that_is_misspelt_is_named_on_its_own_line() {
+    for (word, other, wanted) in [
+        (
+            r#""until""#,
+            r#""untill""#,
+            "line 7: a scenario needs `until`; did you mean that by `untill`?",
+        ),
+        (
+            r#""steps""#,
+            r#""step""#,
+            "line 3: a scenario needs `steps`; did you mean that by `step`?",
+        ),
+        (r#""nodes""#, r#""node""#, "line 2: a scenario knows no `node`; did you mean `nodes`?"),
+        (
+            r#""settings""#,
+            r#""setings""#,
+            "line 1: a scenario knows no `setings`; did you mean `settings`?",
+        ),
+        (r#""beat""#, r#""beats""#, "line 1: `settings` knows no `beats`; did you mean `beat`?"),
+        (r#""users""#, r#""user""#, "line 4: a step needs `users`; did you mean that by `user`?"),
+        (r#""as""#, r#""name""#, "line 5: a step needs `as`"),
+        (r#""t": 1, "#, "", "line 5: a step needs `t`"),
+        (
+            r#""watch": "W", "users": ["ana"]"#,
+            r#""users": ["ana"], "wach": "W""#,
+            "line 4: a step without a verb that is known: `wach`; did you mean `watch`?",
+        ),
+        (
+            r#""ask""#,
+            r#""aks""#,
+            "line 5: a step without a verb that is known: `aks`; did you mean `ask`?",
+        ),
+        (
+            r#""watcher": "W", "user": "ana""#,
+            r#""user": "ana", "wacher": "W""#,
+            "line 8: an expectation that is not known: `wacher`; did you mean `watcher`?",
+        ),
+        (
+            r#""events""#,
+            r#""event""#,
+            "line 8: an expectation needs `events`; did you mean that by `event`?",
+        ),
+        (
+            r#"{"watcher": "W", "user": "ana", "events": []}"#,
+            "{}",
+            "line 8: an expectation is empty; known here: watcher",
+        ),
+    ] {
+        let text = refused(word, other);
+        assert!(text.starts_with(wanted), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_json_is_refused_with_its_line() {
+    for (word, other, wanted) in [
+        (r#""q"}"#, r#""q",}"#, "line 5: this is no JSON: Trailing commas"),
+        (r#""q"}"#, r#""q"},"#, "line 5: this is no JSON: Trailing commas"),
+        (r#""t": 1, "#, r#""t": 1 "#, "line 5: this is no JSON: Expected comma"),
+        (r#""t": 1, "#, r#""t": 1, "t": 2, "#, "line 5: `t` stands twice"),
+        (r#""t": 1"#, r#""t": NaN"#, "line 5: this is no JSON"),
+        (r#""q""#, "'q'", "line 5: this is no JSON: Single-quoted"),
+        (r#""q""#, "\"q\0\"", "line 5: this is no JSON: it holds a control character"),
+        ("\"until\"", "// the end\n\"until\"", "line 7: this is no JSON: Comments"),
+    ] {
+        let text = refused(word, other);
+        assert!(text.starts_with(wanted), "{text}");
+    }
+    assert_eq!(read("").expect_err("nothing").to_string(), "the file is empty");
+}
+
+#[test]
+fn a_file_in_another_encoding_is_refused_with_its_line() {
+    for (bytes, wanted) in [
+        (&b"{\n\"case\": \"caf\xe9\"}"[..], "line 2: byte 0xe9 is no UTF-8 here"),
+        (&b"\xff\xfe{\0}\0"[..], "line 1: this is UTF-16"),
+        (&b"\xfe\xff\0{\0}"[..], "line 1: this is UTF-16"),
+        (&b"\xef\xbb\xbf{}"[..], "line 1: a byte order mark"),
+    ] {
+        let text = decode(bytes).expect_err("no UTF-8").to_string();
+        assert!(text.starts_with(wanted), "{text}");
+    }
+    assert_eq!(decode("é".as_bytes()), Ok("é"));
 }
 
 #[test]

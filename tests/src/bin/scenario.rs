@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use cap::Cap;
 use clap::Parser;
-use greendot_tests::file::Scenario;
+use greendot_tests::file::{Scenario, decode};
 use greendot_tests::judge::{self, Failure, Verdict};
 use greendot_tests::say;
 
@@ -76,14 +76,15 @@ fn main() -> ExitCode {
 }
 
 fn run(path: &str, args: &Args) -> Outcome {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
         Err(error) => {
             say!("ERROR {path}: cannot be read: {error}");
             return Outcome::Unreadable;
         }
     };
-    let read = Scenario::parse(&text).and_then(|it| it.check().map(|()| it));
+    let read = decode(&bytes).and_then(Scenario::parse);
+    let read = read.and_then(|it| it.check().map(|()| it));
     let scenario = match read {
         Ok(scenario) => scenario,
         Err(error) => {

@@ -41,15 +41,22 @@ fn wrong(json: &Json, key: &str, wanted: &str) -> FileError {
 
 /// "did you mean", if one of the known words is near.
 pub(super) fn nearest(word: &str, known: &[&str]) -> String {
-    known
-        .iter()
-        .map(|it| (strsim::damerau_levenshtein(word, it), it))
-        .filter(|(distance, it)| *distance <= 2.max(it.len() / 3))
-        .min()
-        .map_or_else(
-            || format!("known here: {}", known.join(", ")),
-            |(_, it)| format!("did you mean `{it}`?"),
-        )
+    known.iter().filter_map(|it| Some((distance(word, it)?, it))).min().map_or_else(
+        || format!("known here: {}", known.join(", ")),
+        |(_, it)| format!("did you mean `{it}`?"),
+    )
+}
+
+/// How far a word is from a known one, if it may be meant for that.
+fn distance(word: &str, known: &str) -> Option<usize> {
+    let distance = strsim::damerau_levenshtein(word, known);
+    (distance <= 2.max(known.len() / 3)).then_some(distance)
+}
+
+/// The one of these words that is meant for a known one most likely; the first of them, if none is near to any.
+pub(super) fn oddest<'a>(words: impl Iterator<Item = &'a str>, known: &[&str]) -> Option<&'a str> {
+    let far = |word: &str| known.iter().filter_map(|it| distance(word, it)).min();
+    words.min_by_key(|it| far(it).unwrap_or(usize::MAX))
 }
 
 impl<'a> Fields<'a> {
@@ -89,10 +96,26 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn need(&mut self, key: &'static str) -> Result<Json, FileError> {
-        self.take(key).ok_or_else(|| FileError {
-            line: self.line,
-            text: format!("{} needs `{key}`", self.what),
-        })
+        self.take(key).ok_or_else(|| self.missing(key))
+    }
+
+    /// What is needed is not there. Where another key may be meant for it, the error is on that one's line.
+    fn missing(&self, key: &str) -> FileError {
+        // A shorter word is near to whatever is as short, and one of a single letter to all.
+        let most = match key.len() {
+            1 => 0,
+            2..=4 => 1,
+            _ => 2,
+        };
+        let near = |it: &&Member| strsim::damerau_levenshtein(&it.key, key) <= most;
+        let text = format!("{} needs `{key}`", self.what);
+        match self.left.iter().find(near) {
+            Some(odd) => FileError {
+                line: odd.line,
+                text: format!("{text}; did you mean that by `{}`?", odd.key),
+            },
+            None => FileError { line: self.line, text },
+        }
     }
 
     /// # Errors
@@ -258,9 +281,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(super) fn need_names(&mut self, key: &'static str) -> Result<Vec<String>, FileError> {
-        let line = self.line;
-        let what = self.what.to_owned();
-        self.names(key)?.ok_or_else(|| FileError { line, text: format!("{what} needs `{key}`") })
+        self.names(key)?.ok_or_else(|| self.missing(key))
     }
 
     pub(super) fn choice<T: Copy>(

@@ -51,6 +51,13 @@ impl Json {
                 line: error.line_display(),
                 text: format!("this is no JSON: {}", error.kind()),
             })?;
+        // The parser passes them over, and nobody would see them.
+        if let Some(at) = text.find(|it: char| it < ' ' && !it.is_ascii_whitespace()) {
+            let line = Lines::of(text).at(at);
+            let text =
+                "this is no JSON: it holds a control character; write that as \\u and four digits";
+            return Err(FileError { line, text: text.into() });
+        }
         let value =
             parsed.value.ok_or_else(|| FileError { line: 0, text: "the file is empty".into() })?;
         Self::convert(&value, &Lines::of(text))

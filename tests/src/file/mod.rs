@@ -3,6 +3,7 @@
 //! What a file says that the runner does not know is always an error, with the line, the culprit
 //! and what was probably meant.
 
+mod encoding;
 mod expect;
 mod fields;
 mod json;
@@ -15,6 +16,7 @@ pub(crate) mod write;
 
 use std::fmt;
 
+pub use self::encoding::decode;
 pub(crate) use self::expect::end_name;
 pub use self::expect::{Count, Expect, ShownState, Window};
 use self::fields::{Fields, nearest};
@@ -137,23 +139,29 @@ impl Scenario {
         let title = fields.need_text("title")?;
         fields.text("why")?;
         let kind = fields.need_choice("kind", &Kind::NAMES)?;
-        let settings = match fields.take("settings") {
-            Some(json) => FileSettings::parse(&json, kind)?,
-            None => FileSettings::new(kind),
-        };
+        let settings = fields.take("settings");
         let nodes_line = fields.line_of("nodes");
         if kind == Kind::Sdk && fields.has("nodes") {
             let text = "kind `sdk` has no nodes: its frames come from the script".into();
             return Err(FileError { line: nodes_line, text });
         }
         let nodes = fields.names("nodes")?.unwrap_or_else(|| vec!["N1".into()]);
-        check_names(&nodes).map_err(|text| FileError { line: nodes_line, text })?;
         let until = fields.need_time_up_to("until", LONGEST, "a run lasts")?;
         let slack = fields.time("slack")?.unwrap_or(SLACK);
+        let items = fields.need_list("steps")?;
+        let expect_line = fields.line_of("expect");
+        let stated = fields.need_list("expect")?;
+        // Before what is in them is read: a key that is misspelt may be why that makes no sense.
+        fields.finish()?;
+        check_names(&nodes).map_err(|text| FileError { line: nodes_line, text })?;
+        let settings = match settings {
+            Some(json) => FileSettings::parse(&json, kind)?,
+            None => FileSettings::new(kind),
+        };
         let mut names = Names::default();
         let mut steps: Vec<Step> = Vec::new();
         let mut before = 0;
-        for item in fields.need_list("steps")? {
+        for item in items {
             let copies = names.expand(&item)?;
             let first = steps.len();
             for copy in copies {
@@ -174,16 +182,14 @@ impl Scenario {
         }
         // Stable: steps of one time stay in the file's order.
         steps.sort_by_key(|step| step.at);
-        let expect_line = fields.line_of("expect");
         let mut expects = Vec::new();
-        for item in fields.need_list("expect")? {
+        for item in stated {
             for copy in names.expand(&item)? {
                 let expect = Expect::parse(&copy.json, kind, slack)?;
                 check_named(&expect.nodes(), &nodes, item.line)?;
                 expects.push(Stated { line: item.line, expect, words: copy.json.words() });
             }
         }
-        fields.finish()?;
         Ok(Self { case, title, kind, settings, nodes, steps, until, slack, expects, expect_line })
     }
 }

@@ -2,7 +2,7 @@
 
 use greendot_protocol::{ClientKind, CloseCode};
 
-use super::super::fields::{Fields, nearest, span, state};
+use super::super::fields::{Fields, nearest, oddest, span, state};
 use super::super::json::Json;
 use super::super::settings::FileSettings;
 use super::super::{FileError, Kind};
@@ -73,10 +73,14 @@ impl Expect {
         let mut fields = Fields::of(json, "an expectation")?;
         // `ask` answers may be checked for `last_seen`: the head is the first in this order.
         let Some(&(head, kinds)) = HEADS.iter().find(|(head, _)| fields.has(head)) else {
-            let odd = fields.keys().next().unwrap_or("");
             let here = HEADS.iter().filter(|it| it.1 & kind.bit() != 0).map(|it| it.0);
-            let near = nearest(odd, &here.collect::<Vec<_>>());
-            return wrong(format!("an expectation that is not known: `{odd}`; {near}"));
+            let here: Vec<&str> = here.collect();
+            let Some(odd) = oddest(fields.keys(), &here) else {
+                return wrong(format!("an expectation is empty; known here: {}", here.join(", ")));
+            };
+            let near = nearest(odd, &here);
+            let text = format!("an expectation that is not known: `{odd}`; {near}");
+            return Err(FileError { line: fields.line_of(odd), text });
         };
         if kinds & kind.bit() == 0 {
             return wrong(format!("`{head}` is no expectation of kind `{}`", kind.name()));

@@ -2,7 +2,7 @@
 
 use greendot_protocol::State;
 
-use super::super::fields::{Fields, nearest, state, whole};
+use super::super::fields::{Fields, nearest, oddest, state, whole};
 use super::super::json::{Json, JsonKind};
 use super::super::range::Copy;
 use super::super::{FileError, Kind};
@@ -147,12 +147,13 @@ fn verb_name(fields: &Fields<'_>) -> Result<&'static str, FileError> {
         // `idle` and `active` are verbs; `frame` never stands beside another.
         [] => {
             let verbs: Vec<&str> = VERBS.iter().map(|(verb, _)| *verb).collect();
-            let text = match fields.keys().find(|key| *key != "t") {
+            let odd = oddest(fields.keys().filter(|key| *key != "t"), &verbs);
+            let text = match odd {
                 Some(odd) => format!("`{odd}`; {}", nearest(odd, &verbs)),
                 None => format!("only `t`; known here: {}", verbs.join(", ")),
             };
             let text = format!("a step without a verb that is known: {text}");
-            Err(FileError { line: fields.line(), text })
+            Err(FileError { line: odd.map_or(fields.line(), |it| fields.line_of(it)), text })
         }
         several => Err(FileError {
             line: fields.line(),
