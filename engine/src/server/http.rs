@@ -36,6 +36,7 @@ impl Caller {
     }
 
     /// Whether the server has closed it.
+    #[cfg(feature = "callback")]
     pub(super) fn is_closed(&self) -> bool {
         self.sender.is_closed()
     }
