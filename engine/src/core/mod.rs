@@ -41,7 +41,7 @@
 //!   memory. Moving some rows with each new user, in the order of their rows: no stall either, and names are read as they lie.
 //! - *Tables in one piece:* giving 40 MB back at once took 5 to 9 ms. In pieces of 4,096 rows, a few given back in each sweep,
 //!   the longest step is about 1 ms, and no table is larger than needed. In steps of 1,024 sessions in place of 4,096: a
-//!   quarter of that, and the driver finds the names of users still in the cache.
+//!   quarter of that, and an end takes as long as before.
 //! - *Three vectors for each session that ends*, to hold those of its user that end with it: a third of the instructions. Room
 //!   that is kept: none.
 //! - *A vector of marked watches for each viewer:* an allocation a watcher and change. A list through a table: none.
