@@ -227,11 +227,11 @@ impl Life {
                 Note::Welcomed { hello, took } => {
                     self.truth.tell(self.number, "welcomed", 0);
                     self.truth.connected(took);
-                    self.truth.proved(self.number, hello);
+                    self.truth.proved(self.number, hello, self.line.node_is_alone());
                 }
                 Note::Beaten(sent) => {
                     self.truth.beaten(sent.elapsed());
-                    self.truth.proved(self.number, sent);
+                    self.truth.proved(self.number, sent, self.line.node_is_alone());
                 }
                 Note::Live if !self.arrived => {
                     self.arrived = true;

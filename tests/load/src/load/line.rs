@@ -36,6 +36,8 @@ pub(super) struct Line {
     notes: Vec<Note>,
     dialled: Instant,
     beat: Option<(u8, Instant)>,
+    /// Whether the node says that it does not reach what it shares with others.
+    node_is_alone: bool,
 }
 
 /// A connection that is to come about.
@@ -115,6 +117,7 @@ impl Line {
             notes: Vec::new(),
             dialled: origin,
             beat: None,
+            node_is_alone: false,
         }
     }
 
@@ -134,6 +137,11 @@ impl Line {
 
     pub(super) fn is_stale(&self) -> bool {
         self.client.stale()
+    }
+
+    /// Whether the node knows alone what it hears: it does not reach the store.
+    pub(super) fn node_is_alone(&self) -> bool {
+        self.node_is_alone
     }
 
     /// The user's own mode, as it is told.
@@ -212,10 +220,12 @@ impl Line {
         match binary::decode_server(bytes) {
             Ok(Some(frame)) => {
                 match &frame {
-                    ServerFrame::Welcome(_) => {
+                    ServerFrame::Welcome(welcome) => {
+                        self.node_is_alone = welcome.stale;
                         let took = self.dialled.elapsed();
                         self.notes.push(Note::Welcomed { hello: self.dialled, took });
                     }
+                    ServerFrame::Stale(stale) => self.node_is_alone = *stale,
                     ServerFrame::BeatAnswer(number) => {
                         if let Some((_, at)) = self.beat.take_if(|it| it.0 == *number) {
                             self.notes.push(Note::Beaten(at));

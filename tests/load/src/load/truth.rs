@@ -251,14 +251,15 @@ impl Truth {
         self.lock().users[user].dropped.get_or_insert_with(Instant::now);
     }
 
-    /// A server has heard what the user sent then.
-    pub(super) fn proved(&self, user: usize, sent: Instant) {
+    /// A server has heard what the user sent then; `alone` if it does not reach the store.
+    pub(super) fn proved(&self, user: usize, sent: Instant, alone: bool) {
         let periods = self.periods;
         let now = Instant::now();
         // While a node does not reach the store it alone knows; should it die, nobody does. One that waits for a processor tells
         // it late.
         let inner = self.lock();
-        let told = ![&inner.store, &inner.machine].iter().any(|it| it.is_felt(now, REACHED));
+        let felt = [&inner.store, &inner.machine].iter().any(|it| it.is_felt(now, REACHED));
+        let told = !alone && !felt;
         drop(inner);
         self.becomes(user, |row| {
             if row.may_have_ended(now, periods) {
