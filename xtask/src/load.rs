@@ -20,14 +20,15 @@ pub(crate) fn long() -> Result<()> {
     load("--clients 18000 --seconds 600 --action-every 60 --cut-one-in 12 --processes 3")
 }
 
-/// Three servers behind one Redis, all of which fail at random: five minutes of it.
-pub(crate) fn storm() -> Result<()> {
-    load(&format!("{STORM} --seconds 195"))
+/// Three servers behind one Redis, all of which are killed at random: five minutes of it, those included in which all comes to
+/// rest.
+pub(crate) fn kills() -> Result<()> {
+    load(&format!("{STORM} --clients 100 --kills --seconds 195"))
 }
 
-/// The same for an hour.
-pub(crate) fn storm_long() -> Result<()> {
-    load(&format!("{STORM} --seconds 240 --rounds 11"))
+/// The same for an hour, with faults of all kinds: servers and Redis stand still, stop, and lose their connections, too.
+pub(crate) fn storm() -> Result<()> {
+    load(&format!("{STORM} --clients 300 --seconds 240 --rounds 11"))
 }
 
 /// As many as three servers have descriptors for.
@@ -38,7 +39,7 @@ pub(crate) fn wide() -> Result<()> {
     )
 }
 
-const STORM: &str = "--clients 300 --servers 3 --deploy --fault-every 8 --action-every 20 --cut-one-in 12 \
+const STORM: &str = "--servers 3 --deploy --fault-every 8 --action-every 20 --cut-one-in 12 \
                      --slow-one-in 20 --connect-rate 100";
 
 fn load(plan: &str) -> Result<()> {

@@ -44,6 +44,7 @@ pub(crate) const STEPS: &[Step] = &[
     step("sabotage", "faults made on purpose are found", &[], simulator::sabotage),
     step("redis", "servers share users through a real Redis", &[Redis], redis::run),
     step("load", "clients over real sockets see the truth", &[], load::short),
+    step("kills", "servers and their Redis are killed under load for five minutes", &[Redis], load::kills),
     step("xtask", "tests of these commands", &[], xtask),
     step("wasm-cores", "cores build without an operating system", &[WasmTarget], wasm_cores),
     step("wasm", "the wasm module, called as a page calls it", PACKAGE, wasm),
@@ -59,8 +60,7 @@ pub(crate) const STEPS: &[Step] = &[
     long("throng", "15,000 who watch one user are told in time", &[], load::throng),
     long("load-long", "18,000 clients for ten minutes", &[], load::long),
     long("load-wide", "50,000 clients of three servers", &[Redis], load::wide),
-    long("storm", "servers and their Redis are killed under load for five minutes", &[Redis], load::storm),
-    long("storm-long", "servers and their Redis are killed under load for an hour", &[Redis], load::storm_long),
+    long("storm", "servers and their Redis fail in every way under load for an hour", &[Redis], load::storm),
     long("browser-repeat", "people in Chromium, five times over", PEOPLE, || (0..5).try_for_each(|_| people("test:browser"))),
     long("firefox", "what pages go through, in Firefox", &[WasmTarget, NpmPackages, Browser, Firefox], || people("test:firefox")),
 ];

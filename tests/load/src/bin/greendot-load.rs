@@ -55,6 +55,9 @@ struct Args {
     /// Something fails so often, on average: servers and Redis are killed, stopped, made to stand still; 0: never.
     #[arg(long, default_value_t = 0.0, value_name = "SECONDS")]
     fault_every: f64,
+    /// Nothing fails but by being killed, and nothing stands still.
+    #[arg(long)]
+    kills: bool,
     /// Each round begins with a deploy: one server after the other is replaced, and nobody is to see it.
     #[arg(long)]
     deploy: bool,
@@ -145,7 +148,8 @@ fn lead(args: &Args) -> io::Result<bool> {
     }
     let mut workers = Workers::start(args.processes.max(1), &here, &told)?;
     workers.are_in()?;
-    let mut storm = Storm::new(seed, Duration::from_secs_f64(args.fault_every.clamp(0.1, 1e6)));
+    let every = Duration::from_secs_f64(args.fault_every.clamp(0.1, 1e6));
+    let mut storm = Storm::new(seed, every, args.kills);
     let mut vigil = Vigil::start();
     let mut clean = true;
     let mut all = Outcome::default();

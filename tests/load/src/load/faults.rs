@@ -18,6 +18,8 @@ pub struct Storm {
     random: Random,
     /// How long between two, on average.
     every: Duration,
+    /// Nothing fails but by being killed.
+    kills: bool,
     begun: Instant,
     open: Vec<Open>,
 }
@@ -61,9 +63,9 @@ impl Fault {
 }
 
 impl Storm {
-    /// One with a fault every so often.
-    pub fn new(seed: u64, every: Duration) -> Self {
-        Self { random: Random::new(seed), every, begun: Instant::now(), open: Vec::new() }
+    /// One with a fault every so often; of all kinds, or `kills` alone.
+    pub fn new(seed: u64, every: Duration, kills: bool) -> Self {
+        Self { random: Random::new(seed), every, kills, begun: Instant::now(), open: Vec::new() }
     }
 
     /// Lasts so long, and is over: everything works again.
@@ -147,6 +149,8 @@ impl Storm {
         let servers = stage.ports().len() as u64;
         let server = self.random.below(servers) as usize;
         let fault = match self.random.below(14) {
+            10..14 if self.kills => Fault::KillStore,
+            _ if self.kills => Fault::Kill(server),
             0..5 => Fault::Kill(server),
             5..7 => Fault::Stop(server),
             7..10 => Fault::Pause(server),
