@@ -11,7 +11,7 @@ use std::sync::Arc;
 use greendot_protocol::Time;
 use greendot_protocol::sabotage::{Fault, on};
 
-use super::{Shown, ViewerId, Watches};
+use super::{Shown, ViewerId, Watch, Watches};
 use crate::core::directory::Outlook;
 use crate::core::gate::Fineness;
 use crate::core::slab::Id;
@@ -108,7 +108,7 @@ impl Watches {
         self.openings.outlooks.remove(&onlooker);
         let before = self.onlookers.get(onlooker)?.outlook.clone();
         let Some(before) = before.filter(|_| self.openings.waits) else {
-            let users = self.users_seen_by(onlooker);
+            let users = self.users_seen_by(onlooker, |_| true);
             if fresh || !self.openings.waits || users.is_empty() {
                 return Some(Arc::clone(outlook));
             }
@@ -139,7 +139,8 @@ impl Watches {
         if !self.openings.waits {
             return false;
         }
-        let users = self.users_seen_by(onlooker);
+        // Who has been shown nothing yet is new here, and the store has been asked about whom it looks at.
+        let users = self.users_seen_by(onlooker, |it| it.shown != Shown::NOTHING);
         if users.is_empty() {
             return false;
         }
@@ -208,9 +209,9 @@ impl Watches {
         waits.and_then(|it| self.onlookers.get(it)).is_some_and(|it| it.outlook.is_none())
     }
 
-    /// The others whom a viewer looks at.
-    fn users_seen_by(&self, onlooker: Id) -> Vec<Arc<str>> {
-        let other = |watch: Id| self.watches.get(watch).filter(|it| !it.own);
+    /// The others whom a viewer looks at by such watches.
+    fn users_seen_by(&self, onlooker: Id, such: impl Fn(&Watch) -> bool) -> Vec<Arc<str>> {
+        let other = |watch: Id| self.watches.get(watch).filter(|it| !it.own && such(it));
         let watches = self.watches_of(onlooker).into_iter().filter_map(other);
         let users = watches.filter_map(|it| self.subjects.get(it.subject));
         users.map(|it| Arc::clone(&it.name)).collect()
