@@ -208,6 +208,9 @@ impl Connection {
         Poll::Pending
     }
 
+    /// Takes what came. It is dated by when it is read, also where it waited because the process stood still: TCP tells no
+    /// times, and the one that Linux keeps of a socket (`tcpi_last_data_recv`) is of its last bytes alone, takes unsafe code to
+    /// read, and stands still where the whole machine does. So a standstill may make leases longer by as much, never shorter.
     fn take(&mut self, incoming: Incoming) -> Option<Leaving> {
         let now = self.shared.clock.now();
         // Beats too: how soon one is answered would tell what the server is busy with.
