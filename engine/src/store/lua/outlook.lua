@@ -76,9 +76,9 @@ local function set_bar(it, user, bar)
   end
   local words = {}
   put_outlook(words, it)
-  local notice = worded('outlook') .. table.concat(words)
+  local notice = table.concat(words)
   for _, id in ipairs(hearing(it.nodes)) do
-    tell_words(id, notice)
+    tell_words(id, '7:outlook', notice)
   end
 end
 

@@ -116,8 +116,8 @@ local function myself()
   return row
 end
 
--- Sends a notice to a run of a node, in words that are put together already; none if it is long gone.
-local function tell_words(id, notice)
+-- Sends a notice to a run of a node, of which kind and in words that are put together already; none if it is long gone.
+local function tell_words(id, kind, notice)
   local row = node_of(id)
   if not row then
     return
@@ -131,13 +131,14 @@ local function tell_words(id, notice)
     put(words, epoch, now, row[TOLD])
     notices[id] = words
   end
-  words[#words + 1] = notice
+  local count = #words
+  words[count + 1], words[count + 2] = kind, notice
 end
 
-local function tell(id, ...)
+local function tell(id, kind, ...)
   local words = {}
   put(words, ...)
-  tell_words(id, table.concat(words))
+  tell_words(id, worded(kind), table.concat(words))
 end
 
 -- The answer -------------------------------------------------------------------------------------

@@ -227,11 +227,10 @@ end
 
 -- Tells every node that subscribed to the user how it stands; with what words, if there is any.
 local function spread(user)
-  local row, notice
+  local row
   for _, id in ipairs(hearing(user.watching)) do
     row = row or report_of(user)
-    notice = notice or '7:changed' .. row
-    tell_words(id, notice)
+    tell_words(id, '7:changed', row)
   end
   return row
 end
@@ -260,10 +259,10 @@ local function tell_sessions(user, to)
       ago(since))
   end
   local head = {}
-  put(head, 'sessions', user.name, count)
+  put(head, user.name, count)
   local notice = table.concat(head) .. table.concat(words)
   for _, id in ipairs(to) do
-    tell_words(id, notice)
+    tell_words(id, '8:sessions', notice)
   end
 end
 
@@ -371,9 +370,9 @@ local function tell_room(room)
     return
   end
   redis.call('HSET', key, 't', now)
-  local notice = worded('room') .. table.concat(words)
+  local notice = table.concat(words)
   for _, id in ipairs(hearing(cmsgpack.unpack(list))) do
-    tell_words(id, notice)
+    tell_words(id, '4:room', notice)
   end
 end
 
@@ -462,6 +461,12 @@ local function end_session(user, id, heard)
   publish(user, settle(user))
 end
 
+-- A sweep ends a session, and its node is told.
+local function tell_end(session)
+  -- Of many each has a seat of its own: none is worth to be known for the next.
+  tell_words(session[NODE], '5:ended', worded(session[SEAT] .. ''))
+end
+
 -- When a sweep may end the session.
 local function due_at(session)
   local row, at = node_of(session[NODE]), deadline_of(session)
@@ -478,7 +483,7 @@ local function end_due(user)
     for id, session in pairs(user.sessions) do
       if due_at(session) <= now then
         local heard = heard_of(session)
-        tell(session[NODE], 'ended', session[SEAT])
+        tell_end(session)
         take_out(user, id, heard)
       end
     end
@@ -550,27 +555,28 @@ end
 
 -- Writing ----------------------------------------------------------------------------------------
 
+-- Writes a field of a user, or takes it away.
 local function write(set, gone, field, value)
   if value then
-    set[#set + 1] = field
-    set[#set + 1] = cmsgpack.pack(value)
+    local count = #set
+    set[count + 1], set[count + 2] = field, cmsgpack.pack(value)
   else
     gone[#gone + 1] = field
   end
 end
 
 local function save(user)
-  local set, gone = {}, {}
-  for id, it in pairs(user.ended) do
+  local sessions, ended, set, gone = user.sessions, user.ended, {}, {}
+  for id, it in pairs(ended) do
     if it[2] + KEEP <= now then
-      user.ended[id] = nil
-      if not user.sessions[id] then
+      ended[id] = nil
+      if not sessions[id] then
         gone[#gone + 1] = 's' .. id
       end
     end
   end
   for id in pairs(user.moved) do
-    write(set, gone, 's' .. id, user.sessions[id] or user.ended[id])
+    write(set, gone, 's' .. id, sessions[id] or ended[id])
   end
   if user.new_record then
     write(set, gone, 'r', user.record)

@@ -28,7 +28,6 @@ if not may then
 end
 
 -- What a node covered that has died goes among those that are due, by deadlines of their own.
-local over = {}
 for i = 1, #flat, 2 do
   local id, row = flat[i], nodes[flat[i]]
   local renewed_at = row[RENEWED] ~= 0 and row[RENEWED] or row[ASKED]
@@ -49,11 +48,6 @@ for i = 1, #flat, 2 do
       changed_nodes[id] = true
     end
   end
-  if row[SWEPT] and row[ASKED] + 2 * ttl <= now then
-    -- A run of a node that asks no more and holds nothing any more.
-    nodes[id], changed_nodes[id] = false, nil
-    redis.call('HDEL', tag .. ':nodes', id)
-  end
 end
 
 -- Users with sessions that end: one change for each, however many end, so that their order shows nowhere.
@@ -72,7 +66,7 @@ for _, name in ipairs(names) do
     if at <= now then
       user.was[id] = nil
       local heard = heard_of(session)
-      tell(session[NODE], 'ended', session[SEAT])
+      tell_end(session)
       take_out(user, id, heard)
       fewer[user] = true
     elseif session[COVERED] and session[UNTIL] == 0 and row and row[RENEWED] + RENEWED_EVERY + ttl - beat > now then
@@ -86,6 +80,14 @@ end
 for _, user in ipairs(order) do
   if fewer[user] then
     publish(user, settle(user))
+  end
+end
+-- Runs of nodes that ask no more and hold nothing any more.
+for i = 1, #flat, 2 do
+  local id, row = flat[i], nodes[flat[i]]
+  if row[SWEPT] and row[ASKED] + 2 * ttl <= now then
+    nodes[id], changed_nodes[id] = false, nil
+    redis.call('HDEL', tag .. ':nodes', id)
   end
 end
 if #names == most then

@@ -11,8 +11,8 @@ use super::scripts::{Name, Scripts};
 use crate::core::Settings;
 use crate::store::{Departed, NodeId, Register, Request, SessionName, Silent, Speaker};
 
-/// Sessions that one script ends at most: some milliseconds of the server's time.
-pub(super) const SLICE: usize = 100;
+/// Sessions that one script ends at most: some three milliseconds of the server's time.
+pub(super) const SLICE: usize = 200;
 
 /// Names that one script takes at most, for the same reason.
 const NAMES: usize = 250;
