@@ -31,8 +31,18 @@ pub(crate) struct Process {
 impl Process {
     /// Starts one over a store, with the periods of the fault tests.
     pub(crate) fn start(redis: &str) -> Self {
+        Self::start_with(&["--redis", redis])
+    }
+
+    /// One that works alone.
+    pub(crate) fn alone() -> Self {
+        Self::start_with(&[])
+    }
+
+    fn start_with(store: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_greendot-server"))
-            .args(["--dev", "--listen", "127.0.0.1:0", "--redis", redis, "--log", "off"])
+            .args(["--dev", "--listen", "127.0.0.1:0", "--log", "off"])
+            .args(store)
             .args(["--beat", "0.5", "--ttl", "8", "--grace", "0.1", "--sweep", "0.02"])
             .stdout(Stdio::piped())
             .spawn()
@@ -48,6 +58,10 @@ impl Process {
         Client::connect(self.addr, user, session).await
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.addr.port()
+    }
+
     /// `kill -9`.
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it runs");
@@ -56,8 +70,12 @@ impl Process {
 
     /// Asks it to stop, as a deploy does, and waits until it has.
     pub(crate) fn stop(&mut self) {
-        signal(&self.child, "TERM");
+        self.ask_to_stop();
         self.child.wait().expect("it ends");
+    }
+
+    pub(crate) fn ask_to_stop(&self) {
+        signal(&self.child, "TERM");
     }
 
     /// It stands still, or goes on.

@@ -1,4 +1,9 @@
-//! A line between a server and its Redis that can be cut: nothing gets through, and nobody is told.
+//! A line to a server, such as that of a node to its Redis, that can be cut: nothing gets through, and nobody is told. Who
+//! dials may also be led to another server, as a proxy does it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use greendot_engine::server::RedisStore;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,12 +16,15 @@ use crate::common::spawn;
 /// Passes on what comes, unless it is cut.
 pub(crate) struct Wire {
     port: u16,
+    far: Arc<AtomicU16>,
     cut: watch::Sender<bool>,
 }
 
 impl Wire {
-    /// One to the Redis at this port.
-    pub(crate) async fn to(redis: u16) -> Self {
+    /// One to the server at this port.
+    pub(crate) async fn to(port: u16) -> Self {
+        let far = Arc::new(AtomicU16::new(port));
+        let leads_to = Arc::clone(&far);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("bound").port();
         let (cut, is_cut) = watch::channel(false);
@@ -24,12 +32,14 @@ impl Wire {
             while let Ok((near, _)) = listener.accept().await {
                 let mut begun = is_cut.clone();
                 let is_cut = is_cut.clone();
+                let leads_to = Arc::clone(&leads_to);
                 spawn(async move {
                     // Who dials into a cut line waits.
                     if begun.wait_for(|cut| !cut).await.is_err() {
                         return;
                     }
-                    let Ok(far) = TcpStream::connect(("127.0.0.1", redis)).await else { return };
+                    let far = ("127.0.0.1", leads_to.load(Ordering::Relaxed));
+                    let Ok(far) = TcpStream::connect(far).await else { return };
                     let ((near_in, near_out), (far_in, far_out)) =
                         (near.into_split(), far.into_split());
                     spawn(pass(near_in, far_out, is_cut.clone()));
@@ -37,7 +47,17 @@ impl Wire {
                 });
             }
         });
-        Self { port, cut }
+        Self { port, far, cut }
+    }
+
+    /// Where to dial.
+    pub(crate) fn addr(&self) -> SocketAddr {
+        ([127, 0, 0, 1], self.port).into()
+    }
+
+    /// Who dials from now on comes to the server at this port; those who are connected stay where they are.
+    pub(crate) fn lead_to(&self, port: u16) {
+        self.far.store(port, Ordering::Relaxed);
     }
 
     pub(crate) fn store(&self) -> RedisStore {
