@@ -1,13 +1,17 @@
 //! What is refused at the start, and how it is said.
 
+use greendot_engine::core::Settings;
+use greendot_engine::protocol::Span;
 use greendot_engine::server::{OpenError, RedisStore};
+use greendot_engine::store::redis as store;
 use greendot_redis_server::free_port;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 
-use crate::common::{builder, spawn};
-use crate::rig::{redis, share, tell};
+use crate::common::{builder, quick, spawn};
+use crate::people::pause;
+use crate::rig::{cluster, redis, share, tell};
 
 async fn refused(store: RedisStore) -> String {
     let error: OpenError = builder().redis(store).open().await.expect_err("it is refused");
@@ -113,6 +117,44 @@ async fn two_clusters_do_not_share_a_prefix() {
         assert!(error.contains(word), "{error}");
     }
     share(store.cluster("production").prefix("other")).await;
+}
+
+/// Nobody has named them, but they go by other periods.
+#[tokio::test]
+async fn two_clusters_with_other_periods_do_not_share_a_prefix() {
+    const CHANGED: &str = "beat 200 ms, ttl 6000 ms, expiry_grace 0 ms";
+    for (url, _grounds) in [single(), clustered()] {
+        let store = RedisStore::new(url);
+        let one = builder().redis(store.clone()).open().await.expect("the first");
+        let settings = Settings { ttl: Span::from_millis(6_000), ..quick() };
+        let other = || builder().settings(settings).redis(store.clone()).open();
+        let error = other().await.expect_err("it is refused").to_string();
+        for word in [CHANGED, "ttl 5500 ms", "--redis-prefix"] {
+            assert!(error.contains(word), "{error}");
+        }
+        // Once nobody is there any more they may be changed, and then the first are the others.
+        drop(one);
+        let opened = loop {
+            match other().await {
+                Err(OpenError::Store(store::OpenError::OtherPeriods { .. })) => pause(100).await,
+                opened => break opened,
+            }
+        };
+        let _changed = opened.expect("nobody is there");
+        let error = refused(store).await;
+        assert!(error.contains(CHANGED), "{error}");
+    }
+}
+
+/// A Redis, and what keeps it running.
+fn single() -> (String, Box<dyn std::any::Any>) {
+    let redis = redis(&[]);
+    (redis.url(), Box::new(redis))
+}
+
+fn clustered() -> (String, Box<dyn std::any::Any>) {
+    let cluster = cluster();
+    (cluster.servers[2].url(), Box::new(cluster))
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use redis::{RedisResult, pipe};
 
 use super::keys::Keys;
 use super::{OpenError, RedisStore};
+use crate::core::Settings;
 
 /// Tells our keys from others', and this layout of them from later ones.
 const PRODUCT: &str = "greendot 1";
@@ -55,6 +56,54 @@ pub(super) async fn agree(
             prefix: store.prefix.clone(),
         });
     }
+    Ok(())
+}
+
+/// For how long a node that has not beaten may still be there, in ms: each beats once a second.
+const THERE: u64 = 3_000;
+
+/// Agrees upon the periods by which sessions live. Each node has sessions end by its own, those of the others too: with others
+/// than theirs it would end who is there. While nobody is there they may be changed. `home`: the server of the first
+/// partition.
+///
+/// # Errors
+///
+/// If nodes that are there go by others.
+pub(super) async fn agree_on_periods(
+    connection: &mut MultiplexedConnection,
+    home: &mut MultiplexedConnection,
+    store: &RedisStore,
+    keys: &Keys,
+    settings: &Settings,
+) -> Result<(), OpenError> {
+    const FIELD: &str = "periods";
+    let key = keys.settings();
+    let ours = format!(
+        "beat {} ms, ttl {} ms, expiry_grace {} ms",
+        settings.beat.as_millis(),
+        settings.ttl.as_millis(),
+        settings.expiry_grace.as_millis()
+    );
+    let (held,): (String,) = pipe()
+        .cmd("HSETNX")
+        .arg(&key)
+        .arg(FIELD)
+        .arg(&ours)
+        .ignore()
+        .cmd("HGET")
+        .arg(&key)
+        .arg(FIELD)
+        .query_async(connection)
+        .await?;
+    if held == ours {
+        return Ok(());
+    }
+    let mut alive = redis::cmd("EVAL");
+    alive.arg(include_str!("../lua/alive.lua")).arg(1).arg(keys.tag(0)).arg(THERE);
+    if alive.query_async::<bool>(home).await? {
+        return Err(OpenError::OtherPeriods { held, ours, prefix: store.prefix.clone() });
+    }
+    redis::cmd("HSET").arg(&key).arg(FIELD).arg(&ours).exec_async(connection).await?;
     Ok(())
 }
 

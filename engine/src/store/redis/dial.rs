@@ -5,11 +5,12 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ConnectionInfo, IntoConnectionInfo};
 
-use super::agreement::{agree, look_at_keys};
+use super::agreement::{agree, agree_on_periods, look_at_keys};
 use super::keys::Keys;
 use super::server::{About, Place, place_of, places};
 use super::{OpenError, RedisStore};
 use crate::clock::timeout;
+use crate::core::Settings;
 
 /// How long it may take to learn what a server is and has.
 const LOOK: Duration = Duration::from_millis(2_000);
@@ -48,6 +49,7 @@ pub(super) async fn first_look(
     info: &ConnectionInfo,
     store: &RedisStore,
     keys: &Keys,
+    settings: &Settings,
 ) -> Result<(bool, Vec<Place>), OpenError> {
     let mut connection = dial(info, &None).await?;
     let about = About::ask(&mut connection).await?;
@@ -58,18 +60,22 @@ pub(super) async fn first_look(
         for partition in 0..keys.count() {
             look_at_keys(&mut connection, store, keys, partition).await?;
         }
+        let mut home = connection.clone();
+        agree_on_periods(&mut connection, &mut home, store, keys, settings).await?;
         return Ok((false, vec![None; keys.count()]));
     }
     let map = places(&mut connection, keys).await?;
-    let settings = place_of(&mut connection, keys.settings_slot()).await?;
-    let mut connection = dial(info, &settings).await?;
-    agree(&mut connection, store, keys).await?;
+    let agreed = place_of(&mut connection, keys.settings_slot()).await?;
+    let mut agreed = dial(info, &agreed).await?;
+    agree(&mut agreed, store, keys).await?;
     for (partition, place) in map.iter().enumerate() {
         let mut connection = dial(info, place).await?;
         let about = About::ask(&mut connection).await?;
         about.check(&place.as_ref().map_or(String::new(), |it| format!("{}:{}", it.0, it.1)))?;
         look_at_keys(&mut connection, store, keys, partition).await?;
     }
+    let mut home = dial(info, &map[0]).await?;
+    agree_on_periods(&mut agreed, &mut home, store, keys, settings).await?;
     Ok((true, map))
 }
 

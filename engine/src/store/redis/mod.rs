@@ -109,7 +109,7 @@ impl RedisStore {
     ) -> Result<(Handle, mpsc::UnboundedReceiver<FromStore>), OpenError> {
         let info = connection_info(&self.url)?;
         let keys = Keys::new(&self.prefix, self.partitions)?;
-        let map = first_look(&info, self, &keys).await?;
+        let map = first_look(&info, self, &keys, settings).await?;
         let scripts = Arc::new(Scripts::new());
         let patience = Some(Patience::new(keys.count()));
         let calls = Calls::new(keys.clone(), scripts, node, settings, true, patience);
@@ -206,6 +206,20 @@ pub enum OpenError {
         held: String,
         /// What was asked for.
         asked: u16,
+        /// The prefix.
+        prefix: String,
+    },
+    /// The nodes that are there go by other periods: they are another cluster's, or all of one have to be changed at a time.
+    #[error(
+        "the nodes that share {prefix:?} in Redis go by {held}, and this one by {ours}: give another \
+         cluster its own --redis-prefix; to change the periods of one, stop its nodes first, or move \
+         to another prefix"
+    )]
+    OtherPeriods {
+        /// What they go by.
+        held: String,
+        /// What this one was to go by.
+        ours: String,
         /// The prefix.
         prefix: String,
     },
