@@ -80,6 +80,8 @@ struct User {
     changed: Instant,
     /// When it was last rightly offline for others.
     offline: Instant,
+    /// It hid, and since when it has wanted to be seen again: until a server has heard of that it is hidden still.
+    hid: Option<Instant>,
     /// It is there no more by its own word, or was not there yet.
     gone: bool,
     /// The last sign of life that the server is known to have had: when that was sent.
@@ -128,7 +130,7 @@ impl User {
 
     /// Whether it is offline for others by its own word.
     fn is_hidden(&self) -> bool {
-        self.gone || self.mode == Mode::Invisible
+        self.gone || self.mode == Mode::Invisible || self.hid.is_some()
     }
 
     /// Whether a server that knows could end its last session by now: no sooner than last frame + ttl - beat, or grace
@@ -148,6 +150,7 @@ impl Truth {
             mode: Mode::Auto,
             changed: now,
             offline: now,
+            hid: None,
             gone: true,
             proved: now,
             dropped: None,
@@ -225,7 +228,12 @@ impl Truth {
     /// The user chooses, right now.
     pub(super) fn chooses(&self, user: usize, mode: Mode) {
         self.tell(user, "chose", mode as u16);
-        self.becomes(user, |row| row.mode = mode);
+        self.becomes(user, |row| {
+            if row.is_hidden() {
+                row.hid = Some(Instant::now());
+            }
+            row.mode = mode;
+        });
     }
 
     /// The user has said goodbye.
@@ -267,6 +275,7 @@ impl Truth {
             }
             row.gone = false;
             if told {
+                row.hid.take_if(|it| *it <= sent);
                 row.proved = row.proved.max(sent);
                 row.dropped = None;
             }
