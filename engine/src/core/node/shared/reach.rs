@@ -226,10 +226,10 @@ impl Node {
             self.submit(now, word.request(now), Then::Nothing);
         }
         for (_, lease) in leases {
-            let over = self
-                .leases
-                .get(lease)
-                .is_none_or(|it| it.lingers_until.is_none() && it.deadline <= now);
+            // With `expiry_grace` it is over only behind that, in the store too (rule 2).
+            let over = self.leases.get(lease).is_none_or(|it| {
+                it.lingers_until.is_none() && it.deadline + self.settings.expiry_grace <= now
+            });
             if over && stood_still {
                 self.leases.report_anew(now, lease);
             } else {
