@@ -2,6 +2,7 @@
 
 use greendot_protocol::{Entry, Mode, Span, State};
 
+use super::states::States;
 use super::{Complaint, Found, Kind, Oracle, SLACK, Turns};
 
 /// What is said of a user.
@@ -67,7 +68,7 @@ impl Oracle<'_> {
         let mut allowed = self.allowed(node, user, viewer);
         if first && !self.cluster.is_settled(node) {
             // A node that does not know of a user, and can ask nobody (rule 12 b).
-            allowed = allowed.with(State::Unknown);
+            allowed = allowed.with(State::Unknown).union(self.held_at(node, viewer, user));
         }
         let name = &self.users[user].name;
         if !allowed.has(said.state) {
@@ -92,6 +93,19 @@ impl Oracle<'_> {
             return self.complain(Kind::WrongNote, text);
         }
         Ok(())
+    }
+
+    /// What a node that can ask nobody may say of a user by the sessions that it holds (rule 12 b): what they are now, and
+    /// the mode as it was when it last heard of it.
+    fn held_at(&self, node: usize, viewer: Option<usize>, user: usize) -> States {
+        let it = &self.users[user];
+        let holds = it.sessions.iter().any(|it| it.node == node);
+        let sees = self.wall(node, viewer, user).open && self.hiding(node, viewer, user).open;
+        let since = self.behind_since(node);
+        if !holds || !sees || it.shown(false, self.now, since, None).is_absent() {
+            return States::default();
+        }
+        it.shown(true, self.now, since, None).without(State::Offline)
     }
 
     /// Last seen: the time of the last frame, and never going back (rule 9).
