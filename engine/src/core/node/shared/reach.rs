@@ -11,7 +11,7 @@ use super::{
 };
 use crate::core::leases::{ConnId, Waiting};
 use crate::core::node::{Node, Output};
-use crate::store::Request;
+use crate::store::{Request, Silent};
 
 impl Node {
     pub(in crate::core::node) fn store_timeout(&mut self, now: Time) {
@@ -236,6 +236,7 @@ impl Node {
                 self.register(now, lease);
             }
         }
+        self.cover_nobody_who_ended(now);
         // Where a session went its node has registered; that it left the store may not know, and have it there as of
         // before, or of an earlier connect.
         for word in behind.into_iter().filter(|it| !matches!(it, Word::Room(.., true))) {
@@ -245,6 +246,23 @@ impl Node {
             self.watches.begin_epoch();
         }
         self.tell_stale();
+    }
+
+    /// Sessions of which the end is told later are no longer covered by this node's signs of life: nobody hears them here.
+    fn cover_nobody_who_ended(&mut self, now: Time) {
+        let Some(shared) = self.shared.as_ref().filter(|it| it.thin) else { return };
+        let ended = shared.unsaid.iter().filter_map(|it| match it {
+            Word::Ended(it, at) => {
+                let heard_ago = it.heard_ago + now.since(*at);
+                Some(Silent { name: it.name.clone(), seat: it.seat, heard_ago })
+            }
+            _ => None,
+        });
+        let silent: Vec<Silent> = ended.collect();
+        if !silent.is_empty() {
+            let request = Request::Beat { away: Span::ZERO, silent, heard: Vec::new() };
+            self.submit(now, request, Then::Nothing);
+        }
     }
 
     /// Users who look at themselves, or are members of rooms: asks how they stand, and to be told from now on.
