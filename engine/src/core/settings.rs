@@ -33,13 +33,13 @@ pub struct Settings {
     /// Up to how many members, of those whom a viewer may see, a room tells it who is in it; above, it tells
     /// a count and a sample. Default 50.
     pub room_limit: usize,
-    /// Above how many watchers on a node a user is told about at a bounded rate (rule 15). Default
-    /// 5,000.
+    /// Above how many watchers, over all nodes, a user is told about at a bounded rate (rule 15).
+    /// Default 5,000.
     pub crowd_limit: usize,
     /// That rate: once in this time. Default 10 s.
     pub crowd_every: Span,
-    /// Above how many watchers on a node others are told no more of a user than whether it was
-    /// there within the hour. Default: never.
+    /// Above how many watchers, over all nodes, others are told no more of a user than whether it
+    /// was there within the hour. Default: never.
     pub afar_limit: Option<usize>,
     /// Whether and how the application is asked who may see whom. Default: it is not; everybody
     /// sees everybody who does not hide.
