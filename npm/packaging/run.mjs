@@ -3,7 +3,7 @@
 //
 //     node packaging/run.mjs [--lock] PROJECT…
 //
-// `cargo xtask test --only packaging` calls it for all; `--lock` writes the lock files anew instead.
+// `cargo xtask test --only packaging-all` calls it for all; `--lock` writes the lock files anew instead.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
