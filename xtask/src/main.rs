@@ -24,6 +24,7 @@ mod paths;
 mod python;
 mod redis;
 mod run;
+mod server;
 mod simulator;
 mod size;
 mod smoke;

@@ -2,16 +2,13 @@
 
 use anyhow::Result;
 
-use crate::run::{cargo, program};
-use crate::{pack, paths, tools};
+use crate::run::program;
+use crate::{pack, paths, server, tools};
 
 /// Proves these projects, or all: installed, built for production, and seen in Chromium against the real server.
 pub(crate) fn run(projects: &[&str]) -> Result<()> {
     let tarball = pack::pack()?;
-    cargo("build -p greendot-engine --bin greendot-server").run()?;
-    let server = paths::target()
-        .join("debug/greendot-server")
-        .with_extension(std::env::consts::EXE_EXTENSION);
+    let server = server::build()?;
     let leftovers = tempfile::tempdir()?;
     let run = program("node", "npm/packaging/run.mjs")
         .env("TMPDIR", leftovers.path())

@@ -4,18 +4,15 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result};
 
-use crate::paths;
-use crate::run::{cargo, program};
+use crate::run::program;
+use crate::server;
 use crate::smoke::{Server, address};
 
 /// As quick as the settings allow, and nobody was there before.
 const SERVER: &str = "--dev --listen 127.0.0.1:0 --log warn --beat 0.3 --ttl 6 --grace 0.5 --sweep 0.02 --tick 0.005 --warmup 0";
 
 pub(crate) fn run() -> Result<()> {
-    cargo("build -p greendot-engine --bin greendot-server").run()?;
-    let binary = paths::target()
-        .join("debug/greendot-server")
-        .with_extension(std::env::consts::EXE_EXTENSION);
+    let binary = server::build()?;
     println!("$ {} {SERVER}", crate::run::relative(&binary));
     let mut server = Server(
         Command::new(&binary)
