@@ -138,7 +138,8 @@ impl Node {
 
     /// What waited on the connection has been read, as [`super::Output::ReadFirst`] asked.
     pub fn handle_read(&mut self, now: Time, conn: ConnId) {
-        if self.leases.has_read(conn) {
+        let asked = self.leases.has_read(conn);
+        if !self.follows_end(now, conn) && asked {
             self.expire(now, conn);
         }
     }

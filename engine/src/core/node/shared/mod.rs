@@ -176,6 +176,8 @@ pub(in crate::core::node) struct Shared {
     spared_until: Time,
     silent: BTreeSet<ConnId>,
     heard: Vec<ConnId>,
+    /// Sessions that the store has ended, and that end here once what waits on their connections is read (rule 1).
+    over: BTreeSet<ConnId>,
 }
 
 impl Shared {
@@ -207,6 +209,7 @@ impl Shared {
             spared_until: Time::ZERO,
             silent: BTreeSet::new(),
             heard: Vec::new(),
+            over: BTreeSet::new(),
         }
     }
 

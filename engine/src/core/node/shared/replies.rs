@@ -209,14 +209,8 @@ impl Node {
             Notice::Replaced { seat } => self.lose_seat(now, *seat, CloseCode::Replaced),
             Notice::Revoked { seat } => self.end_seat(now, *seat, CloseCode::Revoked),
             Notice::Ended { seat } => {
-                let Some(lease) = self.seat(*seat) else { return };
-                let Some(standing) = self.leases.get(lease) else { return };
-                if self.lives_on(now, lease) {
-                    // It has been heard here since: the store did not know. It goes on.
-                    self.register(now, lease);
-                } else if !self.reads_first(now, lease, &standing) {
-                    // Told back: it may have been registered again while this was on its way.
-                    self.end(now, lease, Ending::Code(CloseCode::Ended));
+                if let Some(lease) = self.seat(*seat) {
+                    self.ended_elsewhere(now, lease);
                 }
             }
             Notice::Mode { seat, mode, revision } => {
@@ -229,6 +223,41 @@ impl Node {
 
     pub(super) fn seat(&self, number: u64) -> Option<ConnId> {
         self.shared.as_ref()?.by_number.get(&number).copied()
+    }
+
+    /// The store has ended the session, by what it knew.
+    fn ended_elsewhere(&mut self, now: Time, lease: ConnId) {
+        let Some(standing) = self.leases.get(lease) else { return };
+        if !self.lives_on(now, lease) && self.reads_first(now, lease, &standing) {
+            // Whatever is read then, a farewell too, and whatever is due here by then: this is not forgotten.
+            if let Some(shared) = self.shared.as_mut() {
+                shared.over.insert(lease);
+            }
+            return;
+        }
+        self.end_unless_heard(now, lease);
+    }
+
+    /// What waited on the connection has been read. If the store has ended its session, the end follows now; returns whether
+    /// it has.
+    pub(in crate::core::node) fn follows_end(&mut self, now: Time, lease: ConnId) -> bool {
+        let over = self.shared.as_mut().is_some_and(|it| it.over.remove(&lease));
+        if over {
+            self.leases.end_reading(lease);
+            self.end_unless_heard(now, lease);
+        }
+        over
+    }
+
+    fn end_unless_heard(&mut self, now: Time, lease: ConnId) {
+        if self.lives_on(now, lease) {
+            // It has been heard here since: the store did not know. It goes on.
+            self.register(now, lease);
+        } else {
+            // Told back: only this node knows when it was heard last, and it may have been registered again while this was
+            // on its way.
+            self.end(now, lease, Ending::Code(CloseCode::Ended));
+        }
     }
 
     /// Whether the session is connected here and its lease has not run out.
@@ -362,10 +391,7 @@ impl Node {
                 self.welcome(lease);
             }
             HeldBy::Another => self.lose_lease(now, lease, CloseCode::Replaced),
-            // Told back: only this node knows when it was heard last.
-            // But it may have been heard since it was asked about.
-            HeldBy::Over if self.lives_on(now, lease) => self.register(now, lease),
-            HeldBy::Over => self.end(now, lease, Ending::Code(CloseCode::Ended)),
+            HeldBy::Over => self.ended_elsewhere(now, lease),
             HeldBy::Revoked => self.lose_lease(now, lease, CloseCode::Revoked),
             HeldBy::Full => self.lose_lease(now, lease, CloseCode::Full),
             HeldBy::Nobody => {}

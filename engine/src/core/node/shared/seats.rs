@@ -78,9 +78,9 @@ impl Node {
 
     /// The session's lease is gone, and with it what the store is told under its number.
     pub(in crate::core::node) fn forget_seat(&mut self, lease: ConnId) {
-        if let Some(shared) = self.shared.as_mut()
-            && let Some(seat) = shared.seats.remove(&lease)
-        {
+        let Some(shared) = self.shared.as_mut() else { return };
+        shared.over.remove(&lease);
+        if let Some(seat) = shared.seats.remove(&lease) {
             shared.by_number.remove(&seat.number);
         }
     }
