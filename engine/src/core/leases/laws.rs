@@ -10,6 +10,7 @@ const SLOTS: usize = 4;
 const TTL: Span = Span::from_secs(30);
 const SWEEP: u64 = 1_000;
 const PING_AFTER: Span = Span::from_secs(12);
+const SILENT_AFTER: Span = Span::from_secs(11);
 
 fn periods(silent_after: Option<Span>) -> Periods {
     Periods {
@@ -76,6 +77,8 @@ struct Truth {
     /// The last frame; and whether it was pinged since.
     spoke: Time,
     pinged: bool,
+    /// Whether its silence has been reported since it was last heard.
+    reported: bool,
     lingers_until: Option<Time>,
     connected: bool,
     /// Idle from then on, by the last input told.
@@ -114,7 +117,7 @@ proptest! {
         script in collection::vec(deeds(), 1..120), reports in proptest::bool::ANY,
     ) {
         let mut now = Time::from_millis(5_000_000);
-        let mut leases = Leases::new(now, periods(reports.then_some(Span::from_secs(11))));
+        let mut leases = Leases::new(now, periods(reports.then_some(SILENT_AFTER)));
         let mut truths: [Option<Truth>; SLOTS] = [None; SLOTS];
         let (mut ghosts, mut swept) = (Vec::new(), 0);
         for (slot, deed) in script {
@@ -130,6 +133,7 @@ proptest! {
                         heard: now,
                         spoke: now,
                         pinged: false,
+                        reported: false,
                         lingers_until: None,
                         connected: true,
                         idle_at: (after != Span::ZERO).then(|| now + after),
@@ -140,6 +144,7 @@ proptest! {
                     prop_assert_eq!(touch != Touch::Nobody, truth.connected);
                     if truth.connected {
                         (truth.heard, truth.spoke, truth.pinged) = (now, now, false);
+                        truth.reported = false;
                         if truth.lingers_until.take().is_some() {
                             prop_assert!(leases.revive(truth.conn));
                             truth.idle_at = None;
@@ -148,7 +153,7 @@ proptest! {
                 }
                 (Deed::Pong, Some(truth)) => {
                     if truth.pinged && leases.pong(now, truth.conn) != Touch::Nobody {
-                        truth.heard = now;
+                        (truth.heard, truth.reported) = (now, false);
                     }
                 }
                 (Deed::Input(ago), Some(truth)) => {
@@ -202,7 +207,7 @@ proptest! {
                                     leases.set_idle(conn, Idle::Found);
                                 }
                                 Due::Ping => truth.pinged = true,
-                                Due::Silent => {}
+                                Due::Silent => truth.reported = true,
                             }
                             leases.arm(conn);
                         }
@@ -216,6 +221,9 @@ proptest! {
                         let idle = leases.get(truth.conn).map(|it| it.idle);
                         let idled = truth.found_idle_at().is_some_and(|it| it <= sweep);
                         prop_assert!(idle == Some(Idle::Found) || !idled, "idle, and not found");
+                        let silent = truth.lingers_until.is_none()
+                            && truth.heard + SILENT_AFTER <= sweep;
+                        prop_assert!(truth.reported || !(reports && silent), "silent, and not told");
                     }
                 }
                 (_, None) => {}

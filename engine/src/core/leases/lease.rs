@@ -286,10 +286,14 @@ impl<'a> Lease<'a> {
         if self.has_idled(now, periods) {
             return Some(Due::Idle);
         }
-        if now >= self.silent_at(periods) {
-            return Some(Due::Silent);
-        }
         (now >= self.ping_at(periods)).then_some(Due::Ping)
+    }
+
+    /// Whether its silence is to be reported, whatever else is due: its node covers it until then, and it must not seem to
+    /// have been heard for that.
+    pub(super) fn falls_silent(self, now: Time, periods: &Periods) -> bool {
+        let ended = self.plan.is(LINGERS) || now >= self.heard + periods.ttl;
+        !ended && now >= self.silent_at(periods)
     }
 
     fn ping_at(self, periods: &Periods) -> Time {

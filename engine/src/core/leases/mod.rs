@@ -571,17 +571,22 @@ impl Leases {
             };
             plan.disarm();
             let conn = ConnId(Id { slot, stamp: plan.stamp });
-            let due = Lease::new(origin, self.pulses[slot as usize], plan).due(now, &periods);
-            match due {
-                None => {
-                    self.arm(conn);
-                    continue;
-                }
-                Some(Due::Ping) => self.row_at(slot).pinged(now.since(origin), &periods),
-                Some(Due::Silent) => self.row_at(slot).set(SILENT, true),
-                Some(Due::Idle | Due::Expired | Due::Lingered) => {}
+            let lease = Lease::new(origin, self.pulses[slot as usize], plan);
+            let (silent, due) = (lease.falls_silent(now, &periods), lease.due(now, &periods));
+            if silent {
+                self.row_at(slot).set(SILENT, true);
+                into.push((conn, Due::Silent));
             }
-            into.extend(due.map(|due| (conn, due)));
+            match due {
+                None if silent => {}
+                None => self.arm(conn),
+                Some(due) => {
+                    if due == Due::Ping {
+                        self.row_at(slot).pinged(now.since(origin), &periods);
+                    }
+                    into.push((conn, due));
+                }
+            }
         }
         true
     }
