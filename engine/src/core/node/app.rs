@@ -49,8 +49,8 @@ impl Node {
         if let Some(change) = change {
             self.publish(now, id, change);
             self.tell_mode(id, None);
-            self.look_again(now, user);
         }
+        self.look_again(now, user);
     }
 
     /// The user's note; empty takes it away.

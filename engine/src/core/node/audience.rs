@@ -126,6 +126,9 @@ impl Node {
 
     /// The mode of a user may be another: so may be what it sees.
     pub(super) fn look_again(&mut self, now: Time, user: &str) {
+        if !self.settings.reciprocal {
+            return;
+        }
         let hides = self.hides(user);
         self.watches.set_hides(now, user, hides);
         self.ask_before_opening(now);

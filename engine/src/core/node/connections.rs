@@ -121,6 +121,8 @@ impl Node {
         self.publish(now, connected.user, connected.change);
         if connected.mode_changed {
             self.tell_mode(connected.user, Some(conn));
+        }
+        if mode.is_some() {
             self.look_again(now, connect.user);
         }
         Ok(conn)

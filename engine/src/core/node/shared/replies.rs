@@ -286,9 +286,11 @@ impl Node {
         let Some(user) = self.directory.user_of(session) else { return };
         if self.directory.adopt_mode(user, mode, revision) {
             self.tell_mode(user, None);
-            let name = self.directory.shared_name(user);
-            self.look_again(now, &name);
         }
+        // What it may see may go by an older choice than the one known here: nobody forgets that it hid before it is known
+        // that it does no more.
+        let name = self.directory.shared_name(user);
+        self.look_again(now, &name);
     }
 
     /// Whether the session was idle where it connected before, as the store knows it, and nothing else
