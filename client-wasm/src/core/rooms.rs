@@ -27,6 +27,8 @@ pub struct RoomView {
     pub count: Option<u32>,
     /// Whether anything has been told of it, lately enough.
     pub known: bool,
+    /// Whether that was on the present connection.
+    fresh: bool,
 }
 
 /// The rooms of a client.
@@ -116,7 +118,7 @@ impl Rooms {
         let view = &mut self.views[room.0 as usize];
         if let Some(count) = whole {
             view.members = Vec::new();
-            (view.count, view.known) = (count, true);
+            (view.count, view.known, view.fresh) = (count, true, true);
         } else if !view.known {
             return;
         }
@@ -131,10 +133,17 @@ impl Rooms {
         out.push(Output::Room(room));
     }
 
-    /// It is too long ago that anything was told.
+    /// The connection is gone.
+    pub(super) fn lost(&mut self) {
+        for view in &mut self.views {
+            view.fresh = false;
+        }
+    }
+
+    /// It is too long ago that anything was told, but on the present connection.
     pub(super) fn forget(&mut self, out: &mut Queue) {
         for (at, view) in self.views.iter_mut().enumerate() {
-            if core::mem::take(&mut view.known) {
+            if !view.fresh && core::mem::take(&mut view.known) {
                 view.members = Vec::new();
                 view.count = None;
                 out.push(Output::Room(Room(at as u32)));

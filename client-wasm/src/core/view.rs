@@ -153,13 +153,14 @@ impl Epochs {
     }
 }
 
-/// Shows nobody's state any more, because nobody can say (rule 12 c).
+/// Shows nobody's state any more, because nobody can say (rule 12 c): but of those of whom the present connection, which
+/// others wait for still, has spoken.
 pub(super) fn forget(rows: &mut Rows, out: &mut Queue) {
     if on(Fault::ViewKept) {
         return;
     }
     for (at, slot) in rows.slots() {
-        if slot.user.is_some() {
+        if slot.user.is_some() && slot.epoch.is_none() {
             show(Row(at), slot, Shown::default(), out);
         }
     }

@@ -1,6 +1,6 @@
 //! The view: what is taken, what is thrown away, and what the app is told.
 
-use greendot_client::core::{Client, Output, Row};
+use greendot_client::core::{Client, LinkState, Output, Row};
 use greendot_protocol::State::{Away, Busy, Dnd, Offline, Online, Unknown};
 use greendot_protocol::{Entry, Epoch, ServerFrame, Span, State, Version};
 use proptest::prelude::{Just, Strategy, any};
@@ -204,6 +204,37 @@ fn forgetting_tells_each_part_once_and_only_of_those_who_were_known() {
     rig.run(500.0);
     assert_eq!((rig.changes(1, 10.0), rig.changes(2, 10.0)), (1, 1));
     assert_eq!(rig.shown("ana").0, Unknown);
+}
+
+/// A link that waits for the rest of what it asked for is not cut off from those of whom it has been told.
+#[test]
+fn only_what_was_told_before_the_link_was_lost_is_forgotten() {
+    let mut rig = Rig::live(&["bo"]);
+    let room = rig.act(|client, now| client.join(now, "r"));
+    rig.serve = false;
+    rig.reset();
+    rig.run(30.0);
+    rig.serve = true;
+    rig.act(Client::connect);
+    rig.subscribe(1, "ana");
+    rig.act(Client::handle_timeout);
+    let number = rig.row("ana").0 + 1;
+    let online = Entry { number, state: Online, version: Version(1), ..Entry::default() };
+    let entries = vec![online];
+    rig.frame(&ServerFrame::Snapshot { epoch: Epoch(7), request: 2, entries });
+    rig.frame(&ServerFrame::Room { number: 1, members: Vec::new() });
+    rig.run(40.0);
+    assert_eq!(rig.client.link(), LinkState::Connecting);
+    assert_eq!((rig.shown("ana").0, rig.shown("bo").0), (Online, Unknown));
+    assert!(rig.client.room(room).is_some_and(|it| it.known));
+    rig.snapshot(7, &[("bo", Away, 2)]);
+    assert_eq!(rig.client.link(), LinkState::Live);
+    assert_eq!((rig.shown("ana").0, rig.shown("bo").0), (Online, Away));
+    rig.serve = false;
+    rig.reset();
+    rig.run(500.0);
+    assert_eq!((rig.shown("ana").0, rig.shown("bo").0), (Unknown, Unknown));
+    assert!(rig.client.room(room).is_some_and(|it| !it.known));
 }
 
 #[test]

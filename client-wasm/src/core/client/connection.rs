@@ -244,6 +244,7 @@ impl Client {
         self.node_is_stale = false;
         self.epochs = Epochs::default();
         self.watches.lost(&mut self.rows);
+        self.rooms.lost();
         self.own.lost();
         if self.rows.len() > 0 || !self.rooms.is_empty() {
             self.alarms.set_if_clear(Reason::Unknown, since + self.memory);
