@@ -79,11 +79,16 @@ pub(super) struct Word {
     pub(super) loose: Option<u64>,
     /// Since when what is shown is not what a right engine would show.
     pub(super) wrong_since: Option<u64>,
+    /// The connection that brought it, while that stands.
+    conn: Option<usize>,
+    /// When that was lost, in time awake, if it had never been live.
+    pub(super) cut: u64,
 }
 
 impl Word {
     /// The engine's word has reached the page; `binds` if that has to show it.
-    pub(super) fn is(&mut self, said: Shown, binds: bool) {
+    pub(super) fn is(&mut self, said: Shown, binds: bool, conn: usize) {
+        self.conn = Some(conn);
         let before = self.or.take().or_else(|| self.shown.take()).unwrap_or(Shown::NOTHING);
         self.or = (!binds).then_some(before);
         self.shown = Some(said);
@@ -163,6 +168,30 @@ impl Device {
         (self.awake - self.good) + (self.dozed - self.dozed_when_good)
     }
 
+    /// The present connection is gone before it was live: what it brought is old from now on.
+    pub(super) fn is_cut_off(&mut self, now: u64) {
+        let awake = self.awake_at(now);
+        for word in &mut self.words {
+            if word.conn.take().is_some() {
+                word.cut = awake;
+            }
+        }
+        for room in &mut self.rooms {
+            room.conn = None;
+        }
+    }
+
+    /// Whether what this connection brought is as new as can be: it waits for the rest of what was asked for, and is not cut
+    /// off.
+    pub(super) fn is_told_by(&self, conn: Option<usize>) -> bool {
+        self.link == LinkState::Connecting && conn.is_some() && conn == self.conn
+    }
+
+    /// Whether the last word about a user came over the present connection, which is not live yet.
+    pub(super) fn is_fresh(&self, user: usize) -> bool {
+        self.words.get(user).is_some_and(|it| self.is_told_by(it.conn))
+    }
+
     pub(super) fn word(&mut self, user: usize) -> &mut Word {
         if user >= self.words.len() {
             self.words.resize_with(user + 1, Word::default);
@@ -207,13 +236,13 @@ mod tests {
     fn a_word_that_does_not_bind_leaves_the_one_before_right() {
         let shown = |state| Shown { state, note: String::new() };
         let mut word = Word::default();
-        word.is(shown(State::Online), true);
+        word.is(shown(State::Online), true, 0);
         assert_eq!(word.or, None);
         for _ in 0..2 {
-            word.is(shown(State::Offline), false);
+            word.is(shown(State::Offline), false, 0);
             assert_eq!(word.or, Some(shown(State::Online)));
         }
-        word.is(shown(State::Offline), true);
+        word.is(shown(State::Offline), true, 0);
         assert_eq!((word.shown, word.or), (Some(shown(State::Offline)), None));
     }
 }

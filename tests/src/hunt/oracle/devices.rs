@@ -26,7 +26,7 @@ impl Oracle<'_> {
             Parcel::Words(words) => {
                 for said in words {
                     let word = device.word(said.user);
-                    word.is(said.shown, said.watched > 0);
+                    word.is(said.shown, said.watched > 0, conn);
                     // What answers a watch of before is no longer of interest, or is again.
                     if word.loose.is_some_and(|it| said.watched >= it) {
                         word.loose = None;
@@ -40,7 +40,7 @@ impl Oracle<'_> {
             }
             Parcel::Welcome => device.welcomed = true,
             Parcel::Room { room, said, whole, members } => {
-                device.hears_of(room, said, whole, &members);
+                device.hears_of(conn, room, said, whole, &members);
             }
             Parcel::Other => {}
         }
@@ -102,8 +102,10 @@ impl Oracle<'_> {
         }
         row.link = state;
         row.link_since = row.awake_at(now);
-        if state == LinkState::Live {
-            row.is_good_at(now);
+        match state {
+            LinkState::Live => row.is_good_at(now),
+            LinkState::Connecting => {}
+            _ => row.is_cut_off(now),
         }
         let row = &self.devices[device];
         let code = row.lost.filter(|it| it.0 == now).map(|it| it.1);

@@ -135,6 +135,7 @@ impl Oracle<'_> {
             session.found_idle |= session.told.active && !frozen.active;
             session.told = frozen;
             session.leaving = Leaving::No;
+            session.told_left.take_if(|_| heard);
             session.looked_for = now;
             session.spoke = when;
         }
@@ -343,6 +344,7 @@ impl Oracle<'_> {
             orphan: false,
             maybe_over: false,
             told_leaving: false,
+            told_left: None,
         };
         self.users[user].sessions.retain(|it| it.name != hello.session);
         self.users[user].forget_session();

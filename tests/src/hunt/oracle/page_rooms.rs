@@ -22,6 +22,8 @@ pub(super) struct PageRoom {
     again: bool,
     /// Then, what was told before that.
     or: Option<Option<Told>>,
+    /// The connection that told last, while that stands.
+    pub(super) conn: Option<usize>,
 }
 
 /// Who is in a room, and about how many if these are not all.
@@ -38,7 +40,7 @@ impl Device {
         }
         if !self.rooms.iter().any(|it| it.room == room) {
             let again = self.left.contains(&(room, now));
-            self.rooms.push(PageRoom { room, since: now, told: None, again, or: None });
+            self.rooms.push(PageRoom { room, since: now, told: None, again, or: None, conn: None });
         }
     }
 
@@ -51,6 +53,7 @@ impl Device {
     /// A frame about a room reaches the client; it answers a join that was said at `said`.
     pub(super) fn hears_of(
         &mut self,
+        conn: usize,
         room: usize,
         said: u64,
         whole: Option<Option<u32>>,
@@ -65,6 +68,7 @@ impl Device {
             row.told = Some(Told { members: BTreeMap::new(), count });
         }
         let Some(told) = &mut row.told else { return };
+        row.conn = Some(conn);
         for &(user, state) in members {
             match state {
                 State::Offline => told.members.remove(&user),
@@ -124,7 +128,7 @@ impl Oracle<'_> {
                 self.devices[device].rooms[place].told = shown;
                 continue;
             }
-            if shown.is_none() && forgets {
+            if shown.is_none() && forgets && !self.devices[device].is_told_by(room.conn) {
                 self.devices[device].rooms[place].told = None;
                 continue;
             }

@@ -64,6 +64,8 @@ pub(super) struct Session {
     pub(super) maybe_over: bool,
     /// Whether its node could tell anybody that it leaves.
     pub(super) told_leaving: bool,
+    /// Since when it lingers as far as the others know: its node may not have been able to take that back.
+    pub(super) told_left: Option<u64>,
 }
 
 /// How a session is about to end.
@@ -98,8 +100,9 @@ impl Session {
         if !self.orphan && (alone || cluster.is_settled(self.node)) {
             return ends;
         }
-        // The others go by what they heard last, and by its node's lease (rule 10).
-        ends.min((self.known + periods.ttl).saturating_sub(cluster.sooner()))
+        // The others go by what they heard last, which may be that it leaves, and by its node's lease (rule 10).
+        let left = self.told_left.map_or(u64::MAX, |at| at + periods.grace);
+        ends.min((self.known + periods.ttl).saturating_sub(cluster.sooner())).min(left)
     }
 
     /// From when on its connection may be closed because it has ended.
@@ -198,6 +201,9 @@ impl Session {
         if self.leaving == Leaving::No {
             self.leaving = Leaving::Lingers(since, self.flags(since.read, cluster));
             self.told_leaving = cluster.is_heard(self.node);
+            if self.told_leaving {
+                self.told_left = Some(since.arrived);
+            }
         }
     }
 
@@ -254,6 +260,10 @@ impl Session {
         self.maybe_over = self.leaving != Leaving::No && !self.told_leaving;
         self.known = self.heard.arrived;
         self.told_leaving = true;
+        self.told_left = match self.leaving {
+            Leaving::Lingers(since, _) => Some(since.arrived),
+            _ => None,
+        };
         self.vague = Flags::NONE;
         self.certain_from = self.certain_from.min(now);
         self.stays_are_told();

@@ -86,7 +86,7 @@ impl Oracle<'_> {
         let row = &mut self.devices[device];
         let awake = row.awake_at(now);
         let (good, live) = (row.good, row.link == LinkState::Live);
-        let cut_off = row.cut_off_at_most();
+        let (cut_off, fresh) = (row.cut_off_at_most(), row.is_fresh(user));
         let word = row.word(user);
         let right = word.shown.clone().unwrap_or(Shown::NOTHING);
         let is_shown = |it: &Shown| it.state == state && it.note == note;
@@ -97,7 +97,7 @@ impl Oracle<'_> {
             return Ok(());
         }
         if state == State::Unknown && right.state != State::Unknown {
-            if !live && cut_off + SLACK >= memory {
+            if !live && !fresh && cut_off + SLACK >= memory {
                 word.shown = None;
                 return Ok(());
             }
@@ -165,7 +165,11 @@ impl Oracle<'_> {
         let longest = periods.ttl + periods.grace + periods.beat + ANSWER + LATE;
         if awake > row.good + longest {
             let kept = row.interests.iter().map(|it| it.user).find(|&user| {
-                page.shows(&self.users[user].name).is_some_and(|it| it.0 != State::Unknown)
+                // What a connection told that was never live it may have told lately.
+                let cut = row.words.get(user).map_or(0, |it| it.cut);
+                let old = !row.is_fresh(user) && awake > cut + longest;
+                let shows = page.shows(&self.users[user].name);
+                old && shows.is_some_and(|it| it.0 != State::Unknown)
             });
             if let Some(user) = kept {
                 let text = format!(
