@@ -39,6 +39,8 @@ faults! {
     EarlierClaimWins "earlier-claim-wins": "In the store an earlier connect unseats a later one.",
     LateWordWins "late-word-wins": "In the store a word told late beats a newer one.",
     ReplacedUntold "replaced-untold": "The store tells nobody of a take-over.",
+    GapLeftOpen "gap-left-open": "A node that stood still leaves it at one beat, which renews nothing.",
+    SilenceUntold "silence-untold": "A node that stood still covers whom it has not heard meanwhile.",
     CoveredForever "covered-forever": "The store ends no session of a node that has died.",
     VersionUnchecked "version-unchecked": "A client takes an older version.",
     EpochUnchecked "epoch-unchecked": "A client takes words of an epoch that it has left.",

@@ -505,7 +505,7 @@ impl World<'_> {
     pub(super) fn pause(&mut self, node: usize, paused: bool) -> Result<(), NotBuilt> {
         self.nodes[node].paused = paused;
         if !paused {
-            if self.store.is_none() && self.rng.next().is_multiple_of(2) {
+            if self.rng.next().is_multiple_of(2) {
                 // Its timer may well fire before it reads anything.
                 self.node_timer(node);
             }

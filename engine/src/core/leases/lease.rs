@@ -319,7 +319,8 @@ impl<'a> Lease<'a> {
         until.max(self.heard + periods.ping_after)
     }
 
-    fn silent_at(self, periods: &Periods) -> Time {
+    /// When its silence is to be reported, if that has not been done.
+    pub(super) fn silent_at(self, periods: &Periods) -> Time {
         match periods.silent_after {
             Some(span) if !self.plan.is(SILENT) => self.heard + span,
             _ => Time::MAX,

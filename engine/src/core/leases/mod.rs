@@ -137,6 +137,8 @@ pub(crate) struct Leases {
     idle_after: HashMap<u32, Span, FixedState>,
     /// By slot: since when the driver has been asked to read what waits on the connection, and whether it has.
     reading: HashMap<u32, (Time, bool), FixedState>,
+    /// How many of those have not been read.
+    unread: usize,
     live: usize,
     connected: usize,
 }
@@ -165,6 +167,7 @@ impl Leases {
             periods,
             idle_after: HashMap::default(),
             reading: HashMap::default(),
+            unread: 0,
             live: 0,
             connected: 0,
         }
@@ -324,7 +327,7 @@ impl Leases {
             self.idle_after.remove(&slot);
         }
         if flags & READING != 0 {
-            self.reading.remove(&slot);
+            self.forget_reading(slot);
         }
     }
 
@@ -338,7 +341,7 @@ impl Leases {
         row.set(CONNECTED | READING, false);
         self.connected -= 1;
         if was_read {
-            self.reading.remove(&conn.slot());
+            self.forget_reading(conn.slot());
         }
         Some((waiting, (viewer != NOBODY).then_some(viewer)))
     }
@@ -467,16 +470,29 @@ impl Leases {
 
     /// Marks that the driver is asked to read what waits on the connection.
     pub(crate) fn begin_reading(&mut self, now: Time, conn: ConnId) {
-        if let Some(mut row) = self.row_mut(conn) {
-            row.set(READING, true);
-            self.reading.insert(conn.slot(), (now, false));
-        }
+        let Some(mut row) = self.row_mut(conn) else { return };
+        row.set(READING, true);
+        self.forget_reading(conn.slot());
+        self.reading.insert(conn.slot(), (now, false));
+        self.unread += 1;
     }
 
     /// The driver has read; true if it had been asked to.
     pub(crate) fn has_read(&mut self, conn: ConnId) -> bool {
         let asked = self.reading(conn).and_then(|_| self.reading.get_mut(&conn.slot()));
-        asked.map(|it| it.1 = true).is_some()
+        let Some((_, read)) = asked else { return false };
+        self.unread -= usize::from(!std::mem::replace(read, true));
+        true
+    }
+
+    /// Whether the driver has yet to read what it was asked to.
+    pub(crate) fn has_unread(&self) -> bool {
+        self.unread > 0
+    }
+
+    fn forget_reading(&mut self, slot: u32) {
+        let asked = self.reading.remove(&slot);
+        self.unread -= usize::from(asked.is_some_and(|(_, read)| !read));
     }
 
     /// Nothing needs to be read first any more.
@@ -485,12 +501,28 @@ impl Leases {
             return;
         }
         self.row_at(conn.slot()).set(READING, false);
-        self.reading.remove(&conn.slot());
+        self.forget_reading(conn.slot());
     }
 
     /// From now on silence of this length is reported, once until the session is heard again.
     pub(crate) fn report_silence_after(&mut self, span: Span) {
         self.periods.silent_after = Some(span);
+    }
+
+    /// Those whose silence is to be reported by now, and has not been. Every lease is looked at.
+    pub(crate) fn silent(&self, now: Time) -> Vec<ConnId> {
+        let is_silent = |conn: &ConnId| {
+            let row = self.row(*conn).filter(|it| !it.plan.is(LINGERS));
+            row.is_some_and(|it| it.silent_at(&self.periods) <= now)
+        };
+        self.live().filter(is_silent).collect()
+    }
+
+    /// Its silence has been reported.
+    pub(crate) fn reported_silent(&mut self, conn: ConnId) {
+        if let Some(mut row) = self.row_mut(conn) {
+            row.set(SILENT, true);
+        }
     }
 
     /// What was reported is forgotten, and when each was heard has been told: silence that begins

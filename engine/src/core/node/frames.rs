@@ -140,8 +140,14 @@ impl Node {
     pub fn handle_read(&mut self, now: Time, conn: ConnId) {
         let asked = self.leases.has_read(conn);
         if !self.follows_end(now, conn) && asked {
-            self.expire(now, conn);
+            if self.catches_up() {
+                // What is due ends with the next sweep.
+                self.leases.end_reading(conn);
+            } else {
+                self.expire(now, conn);
+            }
         }
+        self.catch_up(now);
     }
 
     /// Whether the session's lease has run out, so that it may be over at other nodes.

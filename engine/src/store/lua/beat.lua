@@ -33,7 +33,7 @@ if away ~= 0 and now - again < HEALS then
   redis.call('HSET', tag, 'spared', now + ttl)
 end
 local row = myself()
--- After a gap the node tells first what it holds: who was silent in it is not known yet.
+-- After a gap who was silent in it is not known yet. The node tells that with a beat right behind.
 if now - row[BEATEN] < ON_TIME then
   row[RENEWED] = now
 end

@@ -149,7 +149,7 @@ impl MemoryStore {
     ) {
         let ttl = self.settings.ttl;
         let Some(row) = self.nodes.get_mut(&node) else { return };
-        // After a gap the node tells first what it holds: who was silent in it is not known yet.
+        // After a gap who was silent in it is not known yet. The node tells that with a beat right behind.
         if now.since(row.beaten) < ON_TIME {
             row.renewed = now;
         }

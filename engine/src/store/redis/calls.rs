@@ -301,24 +301,25 @@ impl Calls {
         calls
     }
 
+    /// Who is silent is told before the lease is renewed: should the node die in between, nobody is covered who was silent.
+    /// After an outage behind it: first the store has to know whom it spares.
     fn beat(&self, away: Span, silent: &[Silent], heard: &[(SessionName, u64)]) -> Vec<Call> {
-        let mut calls = Vec::new();
+        let here = |name: &SessionName, it| self.keys.partition_of(&name.user) == it;
+        let (mut beats, mut silences, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for partition in 0..self.keys.count() {
             let mut call = self.call(partition, Name::Beat);
             call.command.arg(away.as_millis());
-            calls.push(call);
-        }
-        let here = |name: &SessionName, it| self.keys.partition_of(&name.user) == it;
-        for partition in 0..self.keys.count() {
+            beats.push(call);
             let silent: Vec<_> = silent.iter().filter(|it| here(&it.name, partition)).collect();
+            silences.extend(silent.chunks(NAMES).map(|it| self.lease(partition, false, it, &[])));
             let heard: Vec<_> = heard.iter().filter(|it| here(&it.0, partition)).collect();
-            if away != Span::ZERO {
-                calls.push(self.lease(partition, true, &[], &[]));
-            }
-            calls.extend(silent.chunks(NAMES).map(|it| self.lease(partition, false, it, &[])));
-            calls.extend(heard.chunks(NAMES).map(|it| self.lease(partition, false, &[], it)));
+            others.extend(heard.chunks(NAMES).map(|it| self.lease(partition, false, &[], it)));
         }
-        calls
+        if away == Span::ZERO {
+            return [silences, beats, others].concat();
+        }
+        let uncovers = (0..self.keys.count()).map(|it| self.lease(it, true, &[], &[])).collect();
+        [beats, uncovers, silences, others].concat()
     }
 
     fn lease(

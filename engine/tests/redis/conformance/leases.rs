@@ -120,6 +120,24 @@ pub(super) async fn a_node_s_beats_cover_its_sessions_and_end_with_it(stage: &St
     assert_eq!(other.state_of("bo").await, State::Online);
 }
 
+pub(super) async fn behind_a_gap_the_second_beat_covers_but_not_who_was_silent(stage: &Stage) {
+    let (mut one, mut other) = (stage.node().await, stage.node().await);
+    connect(&mut one, "ana", "1", 1).await;
+    let heard = connect(&mut one, "bo", "1", 2).await;
+    other.subscribe(&["ana", "bo"]).await;
+    // It stands still, longer than it is taken to be there without a word; and dies when it has said that it is back.
+    sweep_in_silence(1_600, &mut [&mut other]).await;
+    let now = one.beat().await.at;
+    let of_bo = silent("bo", "1", 2, now.since(heard).as_millis());
+    let last = one.beat_with(vec![of_bo], Vec::new()).await.at;
+    let Settings { ttl, beat, .. } = settings();
+    let (at, _) = sweep_until_told("bo", &mut [&mut other]).await;
+    assert!(at.since(last) < ttl - beat, "{at:?} {last:?}");
+    let (at, state) = sweep_until_told("ana", &mut [&mut other]).await;
+    assert_eq!(state, State::Offline);
+    assert!(at.since(last) >= ttl - beat, "{at:?} {last:?}");
+}
+
 pub(super) async fn sessions_of_one_user_end_in_one_change(stage: &Stage) {
     let (mut one, mut other) = (stage.node().await, stage.node().await);
     // The active one ends first, or last: nobody may see which.

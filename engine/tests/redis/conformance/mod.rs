@@ -82,6 +82,7 @@ cases! {
         who_is_silent_ends_at_a_deadline_of_its_own,
         who_is_heard_again_is_covered_again,
         a_node_s_beats_cover_its_sessions_and_end_with_it,
+        behind_a_gap_the_second_beat_covers_but_not_who_was_silent,
         sessions_of_one_user_end_in_one_change,
         whoever_sweeps_each_end_is_told_once,
         after_an_outage_nobody_is_swept_for_one_ttl,

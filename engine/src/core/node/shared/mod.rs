@@ -5,6 +5,7 @@
 //! sessions stay, watchers keep what they saw and are told that it may be old (rule 12 b). When it
 //! is back, the node first registers what it holds, and then refreshes its watchers.
 
+mod catch_up;
 mod choices;
 mod clock;
 mod reach;
@@ -174,6 +175,8 @@ pub(in crate::core::node) struct Shared {
     ends_at: Option<Time>,
     /// No session of this node expires before: nobody could renew for a while.
     spared_until: Time,
+    /// It has stood still, and what waits on its connections is being read: see [`catch_up`].
+    catches_up: bool,
     silent: BTreeSet<ConnId>,
     heard: Vec<ConnId>,
     /// Sessions that the store has ended, and that end here once what waits on their connections is read (rule 1).
@@ -207,6 +210,7 @@ impl Shared {
             unsaid: Vec::new(),
             ends_at: None,
             spared_until: Time::ZERO,
+            catches_up: false,
             silent: BTreeSet::new(),
             heard: Vec::new(),
             over: BTreeSet::new(),

@@ -32,8 +32,10 @@ impl Node {
             shared.pending.clear();
         }
         if shared.beat_at <= now {
-            shared.beat_at = now + BEAT;
+            let due = std::mem::replace(&mut shared.beat_at, now + BEAT);
+            self.find_silent(now);
             self.send_beat(now);
+            self.begin_to_catch_up(now, due);
         }
         let Some(shared) = self.shared.as_mut() else { return };
         if let Reach::Back(Some(at)) = shared.reach
