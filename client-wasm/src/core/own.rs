@@ -6,6 +6,7 @@
 
 use alloc::boxed::Box;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Mode, ModeChoice, Revision};
 
 /// What was chosen and what was told.
@@ -122,6 +123,7 @@ impl Own {
 
     /// The connection is gone.
     pub(super) fn lost(&mut self) {
+        self.mode.take_if(|_| on(Fault::ChoiceForgotten));
         if let Some(choice) = &mut self.mode {
             choice.way = Way::Unsaid;
         }

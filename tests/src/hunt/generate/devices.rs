@@ -1,6 +1,8 @@
 //! Steps of devices: apps, pages, machines and their networks.
 
-use super::draft::{DeviceDraft, Draft, SESSIONS, Still};
+use greendot_protocol::Mode;
+
+use super::draft::{DeviceDraft, Draft, MODES, SESSIONS, Still};
 use crate::file::{Callback, LinkAction, Verb};
 
 /// More devices than this make a world no more interesting.
@@ -104,7 +106,16 @@ impl Draft {
         }
     }
 
+    /// What an app chooses of how its user appears, if it does now.
+    fn choice(&mut self) -> Option<Mode> {
+        let chance = self.choices.as_mut()?;
+        chance.one_in(8).then(|| MODES[chance.below(MODES.len())])
+    }
+
     fn page_step(&mut self, device: usize, client: String) {
+        if let Some(mode) = self.choice() {
+            return self.step(Verb::AppMode { client, mode });
+        }
         match self.rng.below(40) {
             0..=6 => self.app_watch(client),
             7..=10 => {

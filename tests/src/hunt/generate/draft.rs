@@ -1,5 +1,7 @@
 //! A world in the making: what stands, so that each step makes sense.
 
+use greendot_protocol::Mode;
+
 use crate::file::{FileSettings, Kind, Step, Verb};
 use crate::world::rng::Rng;
 
@@ -8,6 +10,10 @@ pub(super) const USERS: [&str; 4] = ["ana", "bo", "cy", "dee"];
 pub(super) const WATCHERS: [&str; 3] = ["W", "X", "Y"];
 pub(super) const ROOMS: [&str; 2] = ["r", "q"];
 pub(super) const SESSIONS: [&str; 3] = ["s1", "s2", "s3"];
+
+/// What users choose, the more interesting ones more often.
+pub(super) const MODES: [Mode; 7] =
+    [Mode::Auto, Mode::Auto, Mode::Invisible, Mode::Invisible, Mode::Away, Mode::Busy, Mode::Dnd];
 
 /// A world in the making.
 #[derive(Debug)]
@@ -35,6 +41,8 @@ pub(super) struct Draft {
     pub(super) twins: bool,
     /// Whether connections ask to be told of their user's sessions.
     pub(super) owns: bool,
+    /// A source of chance for what apps choose of how their users appear, where any does.
+    pub(super) choices: Option<Rng>,
     /// The store answers nothing.
     pub(super) down: bool,
 }

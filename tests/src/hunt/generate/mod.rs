@@ -7,7 +7,7 @@ mod nodes;
 mod raws;
 mod settings;
 
-use self::draft::{Draft, NodeDraft, WATCHERS, WatcherDraft};
+use self::draft::{Draft, MODES, NodeDraft, WATCHERS, WatcherDraft};
 pub(super) use self::heal::quiet_after;
 use super::Plan;
 use crate::file::{Kind, Scenario, Verb};
@@ -15,6 +15,9 @@ use crate::world::rng::Rng;
 
 /// Sets the second source of chance apart from the first.
 const MORE: u64 = 0x6d6f_7265;
+
+/// Sets the source of what apps choose apart from both.
+const CHOICES: u64 = 0x6368_6f69;
 
 /// No world's script is longer than this, in ms.
 const LONGEST: u64 = 240_000;
@@ -40,6 +43,8 @@ pub fn world(seed: u64) -> Plan {
     settings.engine.reciprocal = more.one_in(4);
     let twins = more.one_in(4);
     let owns = more.one_in(4);
+    let mut choices = Rng::new(seed ^ CHOICES);
+    let choices = choices.one_in(4).then_some(choices);
     let mut draft = Draft {
         kind,
         settings,
@@ -69,6 +74,7 @@ pub fn world(seed: u64) -> Plan {
         blocks,
         twins,
         owns,
+        choices,
         down: false,
         rng,
         more,
@@ -182,20 +188,10 @@ impl Draft {
     }
 
     fn mode(&mut self) {
-        use greendot_protocol::Mode;
         if !self.any_runs() {
             return;
         }
-        let modes = [
-            Mode::Auto,
-            Mode::Auto,
-            Mode::Invisible,
-            Mode::Invisible,
-            Mode::Away,
-            Mode::Busy,
-            Mode::Dnd,
-        ];
-        let mode = modes[self.rng.below(modes.len())];
+        let mode = MODES[self.rng.below(MODES.len())];
         let user = self.user();
         self.step(Verb::Mode { user, mode });
     }

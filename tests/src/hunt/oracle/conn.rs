@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use greendot_protocol::State;
+use greendot_protocol::{Mode, State};
 
 use super::own::Own;
 use super::rooms::Seat;
@@ -108,8 +108,10 @@ pub(super) enum Parcel {
     Words(Vec<Word>),
     /// The answer to a beat.
     Answer(u8),
-    /// The welcome.
-    Welcome,
+    /// The welcome, with the user's mode.
+    Welcome(Mode),
+    /// The user's mode.
+    Mode(Mode),
     /// Who is in a room.
     Room {
         /// The room.

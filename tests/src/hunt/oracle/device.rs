@@ -1,7 +1,9 @@
 //! A device: what its app must be shown, going by what reached it.
 
 use greendot_client::core::LinkState;
+use greendot_protocol::Mode;
 
+use super::choices::Choice;
 use super::conn::Shown;
 use super::page_rooms::PageRoom;
 
@@ -54,6 +56,10 @@ pub(super) struct Device {
     pub(super) said: u64,
     /// The last beat on this connection: its number, when, and whether it was answered.
     pub(super) beat: Option<(u8, u64, bool)>,
+    /// What it was told last of its user's mode.
+    pub(super) mode: Option<Mode>,
+    /// What its app chose, and no node has read.
+    pub(super) chosen: Option<Choice>,
     /// When it was told last that a connection has ended, and with what code.
     pub(super) lost: Option<(u64, u16)>,
 }
@@ -126,6 +132,8 @@ impl Device {
             shown: now,
             said: now,
             beat: None,
+            mode: None,
+            chosen: None,
             lost: None,
         }
     }

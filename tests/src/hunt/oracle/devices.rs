@@ -38,7 +38,8 @@ impl Oracle<'_> {
                     beat.2 = now <= beat.1 + ANSWER;
                 }
             }
-            Parcel::Welcome => device.welcomed = true,
+            Parcel::Welcome(mode) => (device.welcomed, device.mode) = (true, Some(mode)),
+            Parcel::Mode(mode) => device.mode = Some(mode),
             Parcel::Room { room, said, whole, members } => {
                 device.hears_of(conn, room, said, whole, &members);
             }

@@ -2,7 +2,7 @@
 
 use greendot_engine::core::unseal;
 use greendot_protocol::binary::decode_client;
-use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello, ModeChoice, Revision};
+use greendot_protocol::{Beat, ClientFrame, CloseCode, Hello, Mode, ModeChoice, Revision};
 
 use super::conn::Watch;
 use super::session::{Leaving, Session, When};
@@ -84,7 +84,7 @@ impl Oracle<'_> {
         let Some(user) = self.conns[conn].user else { return };
         let heard = self.cluster.is_heard(self.conns[conn].node);
         let Some(session) = self.users[user].session_on(conn) else {
-            return self.old_one_said(conn, user);
+            return self.old_one_said(conn, user, None);
         };
         // Whether a pong counts while the page has said that it goes away is left open.
         if session.leaving == Leaving::No {
@@ -117,7 +117,11 @@ impl Oracle<'_> {
         let heard = cluster.is_heard(node);
         let Some(session) = self.users[user].session_on(conn) else {
             // It speaks for no session any more: nothing it says has any effect (rule 4).
-            self.old_one_said(conn, user);
+            let chosen = match frame {
+                ClientFrame::Mode(mode) => Some(*mode),
+                _ => None,
+            };
+            self.old_one_said(conn, user, chosen);
             return self.watching(conn, said, frame);
         };
         session.hear(when, heard);
@@ -176,7 +180,10 @@ impl Oracle<'_> {
                 self.must_close(conn, BYE, None);
                 self.session_is_over(conn, user);
             }
-            ClientFrame::Mode(mode) => self.users[user].choose(now, *mode, by),
+            ClientFrame::Mode(mode) => {
+                self.users[user].choose(now, *mode, by);
+                self.choice_is_read(conn, *mode);
+            }
             ClientFrame::Note(note) => self.users[user].set_note(now, note),
             _ => self.watching(conn, said, frame),
         }
@@ -186,13 +193,17 @@ impl Oracle<'_> {
 
     /// A connection whose place another has taken says something. While not every node knows of the
     /// other one, what it says may still be believed.
-    fn old_one_said(&mut self, conn: usize, user: usize) {
+    fn old_one_said(&mut self, conn: usize, user: usize, chosen: Option<Mode>) {
         let (now, cluster) = (self.now, &self.cluster);
         let row = &self.conns[conn];
         let Some(session) = self.users[user].session(&row.session) else { return };
         let unknown = !(cluster.is_settled(row.node) && cluster.is_settled(session.node));
         if unknown && !session.passive {
             self.users[user].hear_at_most(now);
+        }
+        if let Some(mode) = chosen.filter(|_| unknown) {
+            self.users[user].may_have_chosen(mode);
+            self.derive(user);
         }
     }
 
@@ -288,6 +299,9 @@ impl Oracle<'_> {
         };
         if let Some(choice) = hello.mode.and_then(told) {
             self.users[user].weigh(now, choice, (!heard).then_some(node));
+            if choice.fresh {
+                self.choice_is_read(conn, choice.mode);
+            }
         }
         let said = hello.idle.map(|idle| if idle { Flags::IDLE } else { Flags::ACTIVE });
         let cluster = &self.cluster;

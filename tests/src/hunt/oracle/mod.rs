@@ -6,6 +6,7 @@
 
 mod app;
 mod blocks;
+mod choices;
 mod cluster;
 mod complaint;
 mod conn;

@@ -75,6 +75,7 @@ impl Oracle<'_> {
                 }
             }
             self.rooms_agree(device)?;
+            self.choice_is_heard(device)?;
             let users: BTreeSet<usize> = device.interests.iter().map(|it| it.user).collect();
             let (rows, listeners) = (client.rows(), client.listeners());
             if rows != users.len() || listeners != device.interests.len() {

@@ -257,6 +257,13 @@ impl Oracle<'_> {
                     if *join { it.joins(now, room) } else { it.leaves(now, room) }
                 });
             }
+            Verb::AppMode { client, mode } => {
+                self.with_device(client, |it, now| it.chooses(now, *mode))
+            }
+            // Whoever comes next may be somebody else.
+            Verb::SignOut { client } => {
+                self.with_device(client, |it, _| (it.mode, it.chosen) = (None, None));
+            }
             Verb::LeavePage { client } => self.with_device(client, |it, _| {
                 it.gone = true;
                 it.interests.clear();

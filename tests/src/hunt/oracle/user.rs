@@ -253,6 +253,22 @@ impl User {
         self.put_mode(now, mode, by);
     }
 
+    /// It was chosen over a connect that is over, where nobody may have known: whether it counts, no rule says.
+    pub(super) fn may_have_chosen(&mut self, mode: Mode) {
+        (self.put_right_by, self.by_sessions) = (None, false);
+        self.other_modes.push(mode);
+    }
+
+    /// Whether this was the mode at some time of this moment.
+    pub(super) fn has_just_left(&self, now: u64, mode: Mode) -> bool {
+        self.chosen_at == Some(now) && mode == self.mode_before
+    }
+
+    /// Whether nobody has chosen anything since then.
+    pub(super) fn was_chosen_by(&self, at: u64) -> bool {
+        self.chosen_at.is_none_or(|it| it <= at)
+    }
+
     /// The mode that came with a connect (rule 5).
     pub(super) fn weigh(&mut self, now: u64, choice: ModeChoice, by: Option<usize>) {
         if choice.fresh {

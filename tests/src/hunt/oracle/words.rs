@@ -20,11 +20,11 @@ impl Oracle<'_> {
                 self.conns[conn].stale = Some(welcome.stale);
                 self.conns[conn].epoch = Some(welcome.epoch.0);
                 self.check_mode(conn, welcome.mode)?;
-                Parcel::Welcome
+                Parcel::Welcome(welcome.mode)
             }
             ServerFrame::Mode { mode, .. } => {
                 self.check_mode(conn, *mode)?;
-                Parcel::Other
+                Parcel::Mode(*mode)
             }
             ServerFrame::BeatAnswer(number) => Parcel::Answer(*number),
             ServerFrame::Snapshot { epoch, request, entries } => {
@@ -62,7 +62,9 @@ impl Oracle<'_> {
         let row = &self.conns[conn];
         let Some(user) = row.user.map(|it| &self.users[it]) else { return Ok(()) };
         let vague = user.murky || !user.other_modes.is_empty();
-        if mode == user.mode || vague || !self.cluster.is_settled(row.node) {
+        // From the store the news takes a turn at least.
+        let is_news = self.cluster.shares && user.has_just_left(self.now, mode);
+        if mode == user.mode || is_news || vague || !self.cluster.is_settled(row.node) {
             return Ok(());
         }
         let text = format!("{} is told {mode:?}, chosen was {:?}", user.name, user.mode);
