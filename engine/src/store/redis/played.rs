@@ -1,6 +1,6 @@
 //! The same scripts in lockstep, by a clock that is set: a store for tests on a virtual clock.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use greendot_protocol::Time;
@@ -14,6 +14,12 @@ use super::part::Part;
 use super::scripts::Scripts;
 use crate::core::Settings;
 use crate::store::{NodeId, Notice, Reply, Request, Store};
+
+/// What a partition's scripts have published: by turns to which node, and what.
+type Published = (usize, Vec<Vec<u8>>);
+
+/// What partitions have answered and published.
+type Ran = (Vec<(usize, Part)>, Vec<Published>);
 
 /// A store whose scripts go by the clock that they are handed. One program at a time may play
 /// under a prefix.
@@ -110,23 +116,39 @@ impl PlayedRedis {
         redis::cmd("UNLINK").arg(keys).exec(&mut self.connection)
     }
 
-    fn run(&mut self, now: Time, calls: &[Call]) -> RedisResult<Vec<(usize, Part)>> {
+    /// What calls are answered, and what the scripts published, in the order of the partitions. On one way there and back:
+    /// that is what most of a run's time goes into.
+    fn run(&mut self, now: Time, calls: &[Call]) -> RedisResult<Ran> {
+        if calls.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
         let mut pipeline = redis::pipe();
-        for call in calls {
-            let clock = format!("{}:clock", self.keys.tag(call.partition));
+        let partitions: BTreeSet<usize> = calls.iter().map(|it| it.partition).collect();
+        for it in &partitions {
+            let clock = format!("{}:clock", self.keys.tag(*it));
             pipeline.cmd("SET").arg(clock).arg(now.as_millis()).ignore();
+        }
+        for call in calls {
             pipeline.add_command(call.command.clone());
         }
-        if calls.is_empty() {
-            return Ok(Vec::new());
+        for it in &partitions {
+            let told = format!("{}:told", self.keys.tag(*it));
+            pipeline.cmd("LRANGE").arg(&told).arg(0).arg(-1);
+            pipeline.cmd("DEL").arg(told).ignore();
         }
-        let rows: Vec<Vec<u8>> = pipeline.query(&mut self.connection)?;
+        let mut answers: Vec<redis::Value> = pipeline.query(&mut self.connection)?;
+        let lists = answers.split_off(calls.len());
+        let lists: Vec<Vec<Vec<u8>>> =
+            lists.into_iter().map(redis::from_redis_value).collect::<Result<_, _>>()?;
+        let rows: Vec<Vec<u8>> =
+            answers.into_iter().map(redis::from_redis_value).collect::<Result<_, _>>()?;
         let part = |(call, row): (&Call, Vec<u8>)| {
             let part = Part::read(&row)
                 .unwrap_or_else(|_| panic!("an answer: {}", String::from_utf8_lossy(&row)));
             (call.partition, part)
         };
-        Ok(calls.iter().zip(rows).map(part).collect())
+        let parts = calls.iter().zip(rows).map(part).collect();
+        Ok((parts, partitions.into_iter().zip(lists).collect()))
     }
 
     fn ask(&mut self, now: Time, node: NodeId, request: &Request) -> RedisResult<Reply> {
@@ -134,7 +156,7 @@ impl PlayedRedis {
         if !self.nodes.contains_key(&node) {
             let (calls, opening) = self.opening(node);
             let mut composer = Composer::new(self.keys.clone(), self.settings.roster_limit());
-            for (partition, part) in self.run(now, &opening)? {
+            for (partition, part) in self.run(now, &opening)?.0 {
                 composer.opened(now, partition, &part);
             }
             self.nodes.insert(node, (calls, composer));
@@ -147,27 +169,19 @@ impl PlayedRedis {
             Request::Sweep => (0..partitions).map(|it| calls.sweep(it)).collect(),
             _ => calls.of(request),
         };
-        let parts = self.run(now, &calls)?;
-        self.gather(now)?;
+        let (parts, published) = self.run(now, &calls)?;
+        self.hear(now, &published);
         let Some((_, composer)) = self.nodes.get_mut(&node) else { unreachable!("as above") };
         Ok(composer.compose(now, request, parts))
     }
 
-    /// What the scripts published, in the order of the partitions.
-    fn gather(&mut self, now: Time) -> RedisResult<()> {
-        let mut pipeline = redis::pipe();
-        for partition in 0..self.keys.count() {
-            let told = format!("{}:told", self.keys.tag(partition));
-            pipeline.cmd("LRANGE").arg(&told).arg(0).arg(-1);
-            pipeline.cmd("DEL").arg(told).ignore();
-        }
-        let lists: Vec<Vec<Vec<u8>>> = pipeline.query(&mut self.connection)?;
-        for (partition, list) in lists.iter().enumerate() {
+    fn hear(&mut self, now: Time, published: &[Published]) {
+        for (partition, list) in published {
             for pair in list.chunks_exact(2) {
                 let node = String::from_utf8_lossy(&pair[0]).parse().map_or(NodeId(0), NodeId);
                 let Some((_, composer)) = self.nodes.get_mut(&node) else { continue };
                 let notices = composer
-                    .hear(now, partition, &pair[1])
+                    .hear(now, *partition, &pair[1])
                     .unwrap_or_else(|_| panic!("a notice: {}", String::from_utf8_lossy(&pair[1])));
                 self.notices.extend(notices.into_iter().map(|(number, it)| (node, number, it)));
             }
@@ -176,7 +190,6 @@ impl PlayedRedis {
             let untold = composer.take_untold(now);
             self.notices.extend(untold.into_iter().map(|(number, it)| (*node, number, it)));
         }
-        Ok(())
     }
 }
 
