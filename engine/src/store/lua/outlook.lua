@@ -66,6 +66,8 @@ local function set_bar(it, user, bar)
     redis.call('HDEL', it.key, 'b' .. user)
     if it.count == 0 then
       redis.call('HDEL', it.key, 'n')
+    else
+      redis.call('HSET', it.key, 'n', it.number)
     end
   else
     if not it.bars[user] then

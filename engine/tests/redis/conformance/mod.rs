@@ -68,6 +68,7 @@ cases! {
     outlooks:
         a_block_stands_between_two,
         a_lost_block_is_restored_unless_something_newer_was_said,
+        each_change_of_what_stands_between_has_a_higher_number,
         an_application_s_change_reaches_every_node_once;
     rooms:
         a_room_tells_who_is_there,

@@ -64,6 +64,25 @@ pub(super) async fn a_lost_block_is_restored_unless_something_newer_was_said(sta
     assert_eq!(bar(&mut one).await.and_then(|it| it.screen), None);
 }
 
+pub(super) async fn each_change_of_what_stands_between_has_a_higher_number(stage: &Stage) {
+    let (mut one, mut other) = (stage.node().await, stage.node().await);
+    let look = || Request::Look { viewers: vec!["bo".into()] };
+    let mut last = other.ask(look()).await.outlooks[0].number;
+    // More than there are partitions, so that some share one.
+    for blocked in [true, false] {
+        for user in 0..20 {
+            let (user, viewer) = (format!("user {user}").into(), "bo".into());
+            one.ask(Request::SetBlock { user, viewer, blocked, ago: Some(Span::ZERO) }).await;
+            let told = hear_outlook(&mut other).await;
+            assert!(told.number > last, "{told:?} after {last}");
+            // Who has missed the notice learns it by asking, and takes it for as new.
+            let asked = &other.ask(look()).await.outlooks[0];
+            assert!(asked.number >= told.number, "{asked:?} after {told:?}");
+            last = told.number.max(asked.number);
+        }
+    }
+}
+
 pub(super) async fn an_application_s_change_reaches_every_node_once(stage: &Stage) {
     let (mut one, mut other) = (stage.node().await, stage.node().await);
     let pairs = [(None, None), (Some("ana"), None), (None, Some("bo")), (Some("ana"), Some("bo"))];
