@@ -17,11 +17,11 @@ use super::messages::{BarReport, NodeId, Notice, OutlookReport, Report, ScreenRe
 use crate::core::Settings;
 use crate::core::directory::{Change, Directory, SessionId, UserId};
 
-/// A store that no node has asked for this long has been out of reach for all of them: each asks
+/// A store to which no node's beat has come for this long has been out of reach for all of them: each beats
 /// once a second.
 const UNREACHED: Span = Span::from_millis(1_500);
 
-/// When they ask again, nobody is swept for so long: each says first what it has not been able to say.
+/// When they beat again, nobody is swept for so long: each says first what it has not been able to say.
 const HEALS: Span = Span::from_millis(2_500);
 
 /// A node's beat that comes within so long of the one before: none was lost between them.
@@ -91,10 +91,10 @@ pub struct MemoryStore {
     untold: BTreeSet<Arc<str>>,
     notices: VecDeque<(NodeId, u64, Notice)>,
     warm_until: Option<Time>,
-    /// When any node last asked for anything.
-    reached: Time,
-    /// When a node asked again after none had for long.
-    asked_again: Option<Time>,
+    /// Since when it is there.
+    begun: Time,
+    /// When a beat came again after none had for long.
+    reached_again: Option<Time>,
     /// Nobody is swept before.
     spared_until: Time,
     journal: Option<Journal>,
@@ -135,9 +135,9 @@ impl MemoryStore {
             untold: BTreeSet::new(),
             notices: VecDeque::new(),
             warm_until: warming.then(|| now + settings.warmup()),
+            begun: now,
             // One that lost what it held was out of reach: the others have to notice.
-            reached: if warming { Time::ZERO } else { now },
-            asked_again: None,
+            reached_again: warming.then_some(now),
             spared_until: Time::ZERO,
             journal: None,
             settings,

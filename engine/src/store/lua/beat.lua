@@ -13,8 +13,10 @@ for i = 1, #flat, 2 do
   nodes[flat[i]] = row
   last = math.max(last, row[BEATEN])
   first_asked = math.min(first_asked, row[ASKED])
-  if flat[i] ~= me and not row[SWEPT] then
-    local over = (row[RENEWED] ~= 0 and row[RENEWED] or row[ASKED]) + RENEWED_EVERY + ttl - beat
+  if flat[i] ~= me then
+    -- When it is dead, and then when it is forgotten: see sweep.lua.
+    local over = row[SWEPT] and row[ASKED] + ends + ttl
+      or (row[RENEWED] ~= 0 and row[RENEWED] or row[ASKED]) + RENEWED_EVERY + ttl - beat
     soonest = soonest and math.min(soonest, over) or over
   end
 end

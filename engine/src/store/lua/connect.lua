@@ -88,7 +88,6 @@ if before and before[PASSIVE] ~= passive then
     end
   end
 end
-myself()
 place(user, id)
 local public, own = settle(user)
 for i = 23, #ARGV do

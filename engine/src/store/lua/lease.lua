@@ -4,7 +4,6 @@
 -- ARGV[9]    1: the node covers nothing any more but what it registers from now on
 -- ARGV[10]   how many are silent
 -- ARGV[11..] of each silent one: user, session, seat, heard so long ago; then of each that was heard: user, session, seat
-myself()
 if ARGV[9] == '1' then
   for _, name in ipairs(redis.call('SMEMBERS', tag .. ':c:' .. me)) do
     local name, id = named(name)

@@ -15,6 +15,9 @@ local INVISIBLE = 4
 -- By the mode's number: away, busy, dnd.
 local CHOSEN_STATE = { 2, 3, 4 }
 
+-- Known from here on, or it would not be told what comes of its own words after a long silence.
+myself()
+
 local users, order = {}, {}
 -- Members that leave an index at the end, and users whom others begin to see present, or cease to.
 local undue, appears = {}, {}
@@ -220,6 +223,12 @@ local function place(user, id)
     redis.call('ZADD', tag .. ':due', deadline_of(session), name)
   elseif is and is ~= was then
     redis.call('SADD', tag .. ':c:' .. is, name)
+    local row = node_of(is)
+    if row and row[SWEPT] then
+      -- It was taken for dead, and speaks: what it covers from now on is to be looked for again.
+      row[SWEPT] = false
+      changed_nodes[is] = true
+    end
   end
 end
 

@@ -28,6 +28,7 @@ if not may then
 end
 
 -- What a node covered that has died goes among those that are due, by deadlines of their own.
+local more = false
 for i = 1, #flat, 2 do
   local id, row = flat[i], nodes[flat[i]]
   local renewed_at = row[RENEWED] ~= 0 and row[RENEWED] or row[ASKED]
@@ -43,9 +44,11 @@ for i = 1, #flat, 2 do
         redis.call('ZADD', tag .. ':due', deadline_of(session), name)
       end
     end
-    if #names == 0 then
+    if #names < most then
       row[SWEPT] = true
       changed_nodes[id] = true
+    else
+      more = true
     end
   end
 end
@@ -82,17 +85,18 @@ for _, user in ipairs(order) do
     publish(user, settle(user))
   end
 end
--- Runs of nodes that ask no more and hold nothing any more.
-for i = 1, #flat, 2 do
-  local id, row = flat[i], nodes[flat[i]]
-  if row[SWEPT] and row[ASKED] + 2 * ttl <= now then
-    nodes[id], changed_nodes[id] = false, nil
-    redis.call('HDEL', tag .. ':nodes', id)
-  end
-end
-if #names == most then
+if more or #names == most then
   due = 0
 else
+  -- Runs of nodes that ask no more and hold nothing any more. Before all has ended that is due by the lease of one, it is
+  -- not known when that was heard.
+  for i = 1, #flat, 2 do
+    local id, row = flat[i], nodes[flat[i]]
+    if row[SWEPT] and row[ASKED] + ends + ttl <= now then
+      nodes[id], changed_nodes[id] = false, nil
+      redis.call('HDEL', tag .. ':nodes', id)
+    end
+  end
   local first = redis.call('ZRANGE', tag .. ':due', 0, 0, 'WITHSCORES')[2]
   due = first and math.max(tonumber(first) - now, 0) or ''
 end

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
-use super::{MemoryStore, NodeRow, UNREACHED};
+use super::{MemoryStore, NodeRow};
 use crate::store::{HeldBy, NodeId, Notice, Place, Reply, Report, Request, Store};
 
 impl Store for MemoryStore {
@@ -17,18 +16,8 @@ impl Store for MemoryStore {
         let mut rooms = Vec::new();
         let mut places = Vec::new();
         let mut held = HeldBy::Nobody;
-        if now.since(self.reached) >= UNREACHED {
-            // Out of reach, or all of them stood still: that shows when they have spoken.
-            self.asked_again = Some(now);
-        }
-        self.reached = now;
-        if let Request::Beat { away, .. } = request
-            && *away != Span::ZERO
-            && self.was_unreached(now)
-            && !on(Fault::NobodySpared)
-        {
-            // No node could renew anything meanwhile: nobody is swept for one ttl (rule 10).
-            self.spared_until = now + self.settings.ttl;
+        if let Request::Beat { away, .. } = request {
+            self.note_reach(now, *away);
         }
         // Counted from a time: one whose row was dropped for its silence sees the count jump.
         self.nodes.entry(node).or_insert(NodeRow {

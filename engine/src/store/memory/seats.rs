@@ -280,7 +280,9 @@ impl MemoryStore {
                 }
                 match self.directory.user_of(session) {
                     // A node has swept.
-                    Some(user) if !it.bye => self.end_due(now, user, &[(session, heard)], turned),
+                    Some(user) if !it.bye => {
+                        self.end_due(now, node, user, &[(session, heard)], turned);
+                    }
                     _ => self.end(now, session, heard, turned),
                 }
             }

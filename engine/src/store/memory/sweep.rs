@@ -6,7 +6,7 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::seats::Seat;
-use super::{HEALS, MemoryStore, ON_TIME, RENEWED_EVERY};
+use super::{HEALS, MemoryStore, ON_TIME, RENEWED_EVERY, UNREACHED};
 use crate::core::directory::{SessionId, UserId};
 use crate::store::{NodeId, Notice, Report, SessionName, Silent};
 
@@ -15,14 +15,36 @@ use crate::store::{NodeId, Notice, Report, SessionName, Silent};
 const REMEMBERED: Span = Span::from_secs(300);
 
 impl MemoryStore {
-    /// Whether it is only just that nodes ask again, after a time in which none did.
-    pub(super) fn was_unreached(&self, now: Time) -> bool {
-        self.asked_again.is_some_and(|at| now.since(at) < HEALS)
+    /// When any node's beat came last, if one ever did.
+    fn last_beat(&self) -> Option<Time> {
+        self.nodes.values().map(|it| it.beaten).max().filter(|it| *it != Time::ZERO)
+    }
+
+    /// A beat comes; for so long the store has been out of its node's reach.
+    pub(super) fn note_reach(&mut self, now: Time, away: Span) {
+        if now.since(self.last_beat().unwrap_or(self.begun)) >= UNREACHED {
+            // Out of reach, or all of them stood still: that shows when they have spoken.
+            self.reached_again = Some(now);
+        }
+        if away != Span::ZERO && self.was_unreached(now) && !on(Fault::NobodySpared) {
+            // No node could renew anything meanwhile: nobody is swept for one ttl (rule 10).
+            self.spared_until = now + self.settings.ttl;
+        }
+    }
+
+    /// Whether it is only just that nodes beat again, after a time in which none did.
+    fn was_unreached(&self, now: Time) -> bool {
+        self.reached_again.is_some_and(|at| now.since(at) < HEALS)
+    }
+
+    /// Whether anybody is swept, as far as beats tell of which the last came then.
+    fn sweeps(&self, now: Time, beaten: Time) -> bool {
+        now >= self.spared_until && !self.was_unreached(now) && now.since(beaten) < UNREACHED
     }
 
     /// Ends what is due; whoever sweeps, each is ended once.
     pub(super) fn sweep(&mut self, now: Time, turned: &mut Vec<Report>) {
-        if now < self.spared_until || self.was_unreached(now) {
+        if !self.sweeps(now, self.last_beat().unwrap_or_default()) {
             return;
         }
         let mut ended: Vec<SessionId> =
@@ -58,15 +80,15 @@ impl MemoryStore {
             self.wrote(now, &name);
             self.end_all(now, user, &sessions, turned);
         }
-        let keep = self.settings.ttl + self.settings.ttl;
-        self.past.forget(now, keep.max(REMEMBERED));
+        let ttl = self.settings.ttl;
+        self.past.forget(now, (ttl + ttl).max(REMEMBERED));
+        // By then all has ended that goes by the node's lease.
+        let keep = ttl + self.settings.expiry_grace + ttl;
         let covered = &self.covered;
-        let seats = &self.seats;
         let gone: Vec<NodeId> = self
             .nodes
             .iter()
             .filter(|(node, it)| it.asked + keep <= now && !covered.contains_key(node))
-            .filter(|(node, _)| !seats.values().any(|it| it.claim.node == **node))
             .map(|(node, _)| *node)
             .collect();
         for node in gone {
@@ -81,16 +103,19 @@ impl MemoryStore {
     }
 
     /// Ends these sessions of a user, each heard then, and with them those that are due, unless nobody is swept now: what
-    /// the user would be between one end and the next it never was.
+    /// the user would be between one end and the next it never was. A node that has not beaten for long may be the first to come
+    /// back: nobody is swept for what it tells.
     pub(super) fn end_due(
         &mut self,
         now: Time,
+        node: NodeId,
         user: UserId,
         these: &[(SessionId, Time)],
         turned: &mut Vec<Report>,
     ) {
         let mut ended = these.to_vec();
-        let swept = now >= self.spared_until && !self.was_unreached(now);
+        let beaten = self.nodes.get(&node).map_or(Time::ZERO, |it| it.beaten);
+        let swept = self.sweeps(now, beaten);
         for session in self.directory.ids_of(user).filter(|_| swept).collect::<Vec<_>>() {
             let seat = self.seats.get(&session).copied().filter(|it| self.is_due(now, it));
             let Some(seat) = seat.filter(|_| !these.iter().any(|it| it.0 == session)) else {

@@ -138,6 +138,55 @@ pub(super) async fn behind_a_gap_the_second_beat_covers_but_not_who_was_silent(s
     assert!(at.since(last) >= ttl - beat, "{at:?} {last:?}");
 }
 
+/// With a long wait behind the lease, the end comes long after the node has died.
+pub(super) async fn what_goes_by_a_dead_node_s_lease_ends_by_it_however_late(stage: &Stage) {
+    let Settings { beat, ttl, sweep, .. } = settings();
+    let expiry_grace = Span::from_millis(3_500);
+    let stage = stage.with(Settings { expiry_grace, ..settings() });
+    let (mut one, mut other) = (stage.node().await, stage.node().await);
+    let connected = connect(&mut one, "ana", "1", 1).await;
+    other.subscribe(&["ana"]).await;
+    sweep_in_silence(2_500, &mut [&mut other, &mut one]).await;
+    let last = one.beat().await.at;
+    // Covered up to then, it was heard shortly before at least. Servers of a cluster are told one behind the other.
+    let heard = last - beat - sweep - Span::from_millis(500);
+    assert!(heard > connected);
+    let (at, state) = sweep_until_told("ana", &mut [&mut other]).await;
+    assert_eq!(state, State::Offline);
+    assert!(at.since(last) >= ttl + expiry_grace - beat, "{at:?} {last:?}");
+    let report = other.ask(Request::Read { viewer: "bo".into(), users: vec!["ana".into()] }).await;
+    let seen = report.at - report.reports[0].seen_ago.expect("seen");
+    assert!(seen >= heard && seen <= last, "{heard:?} {seen:?} {last:?}");
+}
+
+pub(super) async fn a_node_that_was_taken_for_dead_covers_again_and_dies_again(stage: &Stage) {
+    let Settings { beat, ttl, .. } = settings();
+    let (mut one, mut other) = (stage.node().await, stage.node().await);
+    connect(&mut one, "ana", "1", 1).await;
+    other.subscribe(&["ana", "bo"]).await;
+    // It stands still, and its session ends.
+    let (_, state) = sweep_until_told("ana", &mut [&mut other]).await;
+    assert_eq!(state, State::Offline);
+    other.sweep().await;
+    // It goes on, and dies before it has beaten.
+    let connected = connect(&mut one, "bo", "1", 2).await;
+    assert!(matches!(other.hear_of("bo").await.public.state, State::Online));
+    let (at, state) = sweep_until_told("bo", &mut [&mut other]).await;
+    assert_eq!(state, State::Offline);
+    assert!(at.since(connected) >= ttl - beat, "{at:?} {connected:?}");
+}
+
+pub(super) async fn a_node_that_was_silent_for_long_sees_that_it_was_forgotten(stage: &Stage) {
+    let Settings { ttl, .. } = settings();
+    let (mut one, mut other) = (stage.node().await, stage.node().await);
+    // What is still to come of what it said does not keep it: the count tells it that something is missing.
+    connect(&mut one, "ana", "1", 1).await;
+    one.ask(linger("ana", 1, 60_000)).await;
+    let told = one.beat().await.told;
+    sweep_in_silence((ttl + ttl).as_millis() + 1_000, &mut [&mut other]).await;
+    assert!(one.beat().await.told > told + 1_000, "its next notice is not the next it had");
+}
+
 pub(super) async fn sessions_of_one_user_end_in_one_change(stage: &Stage) {
     let (mut one, mut other) = (stage.node().await, stage.node().await);
     // The active one ends first, or last: nobody may see which.

@@ -34,6 +34,7 @@ pub(super) fn settings() -> Settings {
 pub(super) struct Stage {
     ground: Ground,
     prefix: String,
+    settings: Settings,
 }
 
 enum Ground {
@@ -60,27 +61,34 @@ fn shared<T>(held: &Mutex<Weak<T>>, start: impl FnOnce() -> T) -> Arc<T> {
 }
 
 impl Stage {
-    fn on(ground: Ground) -> Self {
+    fn on(ground: Ground, settings: Settings) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self { ground, prefix: format!("case{}", NEXT.fetch_add(1, Ordering::Relaxed)) }
+        let prefix = format!("case{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        Self { ground, prefix, settings }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the store's clock is real, as Redis' is")]
     pub(super) fn memory() -> Self {
-        let store = memory(Time::from_millis(ORIGIN), Epoch(1), false);
-        let begin = std::time::Instant::now();
-        let memory = Memory { store, begin, nodes: HashMap::new() };
-        Self::on(Ground::Memory(Arc::new(Mutex::new(memory))))
+        Self::on(Ground::Memory(Memory::shared(settings())), settings())
     }
 
     pub(super) fn single() -> Self {
         static HELD: Mutex<Weak<Redis>> = Mutex::new(Weak::new());
-        Self::on(Ground::Single(shared(&HELD, || crate::rig::redis(&[]))))
+        Self::on(Ground::Single(shared(&HELD, || crate::rig::redis(&[]))), settings())
     }
 
     pub(super) fn cluster() -> Self {
         static HELD: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
-        Self::on(Ground::Cluster(shared(&HELD, crate::rig::cluster)))
+        Self::on(Ground::Cluster(shared(&HELD, crate::rig::cluster)), settings())
+    }
+
+    /// Another of the kind, whose nodes go by these settings.
+    pub(super) fn with(&self, settings: Settings) -> Self {
+        let ground = match &self.ground {
+            Ground::Memory(_) => Ground::Memory(Memory::shared(settings)),
+            Ground::Single(redis) => Ground::Single(Arc::clone(redis)),
+            Ground::Cluster(cluster) => Ground::Cluster(Arc::clone(cluster)),
+        };
+        Self::on(ground, settings)
     }
 
     fn servers(&self) -> &[Redis] {
@@ -104,7 +112,7 @@ impl Stage {
             _ => {
                 let store = RedisStore::new(self.servers()[0].url()).prefix(&self.prefix);
                 let (handle, said) =
-                    store.open(id, &settings(), true).await.expect("the store opens");
+                    store.open(id, &self.settings, true).await.expect("the store opens");
                 (Asks::Redis(handle), said)
             }
         };
@@ -119,7 +127,7 @@ impl Stage {
         if let Ground::Memory(memory) = &self.ground {
             let mut memory = memory.lock().expect("no panic");
             let now = memory.now();
-            memory.store = self::memory(now, Epoch(2), true);
+            memory.store = self::memory(self.settings, now, Epoch(2), true);
         }
         for server in self.servers() {
             let keys = server.ask(&["KEYS", &format!("{{{}:*", self.prefix)]).expect("keys");
@@ -133,11 +141,18 @@ impl Stage {
 /// When a store in memory begins: ages reach before that.
 const ORIGIN: u64 = 1_000_000_000;
 
-fn memory(now: Time, epoch: Epoch, warming: bool) -> MemoryStore {
-    MemoryStore::new(settings(), true, now, epoch, 7, warming)
+fn memory(settings: Settings, now: Time, epoch: Epoch, warming: bool) -> MemoryStore {
+    MemoryStore::new(settings, true, now, epoch, 7, warming)
 }
 
 impl Memory {
+    #[expect(clippy::disallowed_methods, reason = "the store's clock is real, as Redis' is")]
+    fn shared(settings: Settings) -> Arc<Mutex<Self>> {
+        let store = memory(settings, Time::from_millis(ORIGIN), Epoch(1), false);
+        let begin = std::time::Instant::now();
+        Arc::new(Mutex::new(Self { store, begin, nodes: HashMap::new() }))
+    }
+
     #[expect(clippy::disallowed_methods, reason = "the store's clock is real, as Redis' is")]
     fn now(&self) -> Time {
         Time::from_millis(ORIGIN + self.begin.elapsed().as_millis() as u64)
