@@ -1,5 +1,6 @@
 //! What is left of a failing world: a small scenario file and the commands that replay it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use super::oracle::{Complaint, Place};
@@ -59,10 +60,11 @@ impl Report {
     }
 }
 
-/// Whether the file, as written, fails as a scenario.
+/// Whether the file, as written, fails as a scenario. One that panics does.
 fn fails(text: &str, seed: u64) -> bool {
     let Ok(scenario) = Scenario::parse(text) else { return false };
-    judge::play(&scenario, seed, false).is_ok_and(|it| !it.failures.is_empty())
+    let play = || judge::play(&scenario, seed, false).is_ok_and(|it| !it.failures.is_empty());
+    catch_unwind(AssertUnwindSafe(play)).unwrap_or(true)
 }
 
 /// An expectation that does not hold because of the fault, where the format has one.
