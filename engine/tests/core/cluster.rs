@@ -6,7 +6,7 @@ use greendot_engine::core::{
     ConnId, Connect, Fineness, Mark, Node, Output, SelfReport, Settings, Start,
 };
 use greendot_engine::protocol::{ClientFrame, Epoch, Mode, Span, Time, WatchItem, binary};
-use greendot_engine::store::{MemoryStore, NodeId, Notice, Reply, Store};
+use greendot_engine::store::{MemoryStore, NodeId, Notice, Reply, Request, Store};
 
 /// A connection: its node, and what the node calls it.
 pub(crate) type Line = (usize, ConnId);
@@ -37,6 +37,10 @@ pub(crate) struct Cluster {
     thoughts: VecDeque<(Time, usize, u64, Vec<Option<Fineness>>)>,
     /// How long the store's words are on their way, in ms.
     pub(crate) lag: u64,
+    /// What each name that it is asked about takes the store, in µs; it does one thing at a time.
+    pub(crate) effort: u64,
+    /// When it has done all it was asked, in µs.
+    busy_until: u64,
     words: VecDeque<(Time, usize, Word)>,
     /// The store does not answer, and hears nothing.
     pub(crate) outage: bool,
@@ -53,6 +57,15 @@ pub(crate) struct Cluster {
 enum Word {
     Reply(u64, Reply),
     Notice(u64, Notice),
+}
+
+/// About how many a store is asked.
+fn names(request: &Request) -> u64 {
+    match request {
+        Request::Subscribe { users } => users.len() as u64,
+        Request::Look { viewers } => viewers.len() as u64,
+        _ => 1,
+    }
 }
 
 /// The store's clock has an origin of its own.
@@ -98,6 +111,8 @@ impl Cluster {
             thinks: 0,
             thoughts: VecDeque::new(),
             lag: 0,
+            effort: 0,
+            busy_until: 0,
             words: VecDeque::new(),
             outage: false,
             stored: BTreeMap::new(),
@@ -331,7 +346,10 @@ impl Cluster {
                 let now = self.store_now();
                 let Some(store) = self.store.as_mut().filter(|_| !self.outage) else { return };
                 let reply = store.handle(now, NodeId(node as u64 + 1), &request);
-                let at = self.now + Span::from_millis(self.lag);
+                let begins = self.busy_until.max(self.now.as_millis() * 1_000);
+                self.busy_until = begins + self.effort * names(&request);
+                let done = Time::from_millis(self.busy_until.div_ceil(1_000));
+                let at = done + Span::from_millis(self.lag);
                 while let Some((to, number, notice)) = store.poll_notice() {
                     let to = to.0 as usize - 1;
                     self.words.push_back((at, to, Word::Notice(number, notice)));

@@ -10,6 +10,7 @@ mod gate;
 mod last_seen;
 mod late_words;
 mod openings;
+mod outages;
 mod own;
 mod polls;
 mod rig;

@@ -7,7 +7,6 @@ use greendot_protocol::Time;
 use super::{IDLE, Watches};
 use crate::core::directory::{Change, Outlook, Record, Screen};
 use crate::core::node::ConnId;
-use crate::core::slab::Id;
 use crate::store::Report;
 
 impl Watches {
@@ -121,19 +120,6 @@ impl Watches {
 
     pub(crate) fn begin_warmup(&mut self) {
         self.warming = true;
-    }
-
-    /// Whether the store has yet to say how some users stand.
-    pub(crate) fn is_loading(&self) -> bool {
-        self.subjects.iter().any(|(_, it)| it.record.is_none())
-            || self.onlookers.ids().any(|it| !self.has_outlook(it))
-            || self.is_room_loading()
-    }
-
-    /// Whether the store has said what stands between a viewer and others; it may not look through that yet.
-    fn has_outlook(&self, onlooker: Id) -> bool {
-        let looks = self.onlookers.get(onlooker).is_some_and(|it| it.outlook.is_some());
-        looks || self.openings.outlook(onlooker).is_some()
     }
 
     /// The store was asked about a user and said nothing: never heard of.

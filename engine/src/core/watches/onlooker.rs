@@ -66,10 +66,6 @@ impl Onlookers {
         self.rows.iter().map(|(_, it)| it)
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = Id> {
-        self.rows.iter().map(|(id, _)| id)
-    }
-
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Onlooker> {
         self.rows.iter_mut().map(|(_, it)| it)
     }

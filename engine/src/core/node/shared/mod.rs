@@ -9,8 +9,10 @@ mod catch_up;
 mod choices;
 mod clock;
 mod reach;
+mod refresh;
 mod replies;
 mod seats;
+mod skipped;
 mod words;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -21,6 +23,8 @@ use greendot_protocol::{Epoch, Span, Time};
 
 use self::choices::Choices;
 use self::clock::StoreClock;
+use self::refresh::Refresh;
+use self::skipped::Skipped;
 use self::words::{Word, keep};
 use crate::core::Settings;
 use crate::core::leases::ConnId;
@@ -160,15 +164,13 @@ pub(in crate::core::node) struct Shared {
     /// are lost.
     told: u64,
     reach: Reach,
-    /// The number of the question with which the last refresh asked who is in rooms.
-    refresh: u64,
+    refresh: Refresh,
     /// When it is asked how those stand whom viewers are to see again.
     opens_at: Option<Time>,
-    /// The last question of the refresh that is under way.
-    refresh_ends: Option<u64>,
-    /// What stands between viewers and others may have changed while the store was out of reach: until that is known, nothing
-    /// newer of anybody is shown (rule 13).
+    /// What stands between viewers and others may have changed while the store was out of reach, or by a word that it has not
+    /// answered: until that is known, nothing newer of anybody is shown (rule 13).
     blinded: bool,
+    skipped: Skipped,
     /// What was said while the store was out of reach, or was lost on the way.
     unsaid: Vec<Word>,
     /// When sessions that ended meanwhile, or end before that, are ended in the store.
@@ -203,10 +205,10 @@ impl Shared {
             noticed: 0,
             told: 0,
             reach: Reach::Good,
-            refresh: 0,
+            refresh: Refresh::default(),
             opens_at: None,
-            refresh_ends: None,
             blinded: false,
+            skipped: Skipped::default(),
             unsaid: Vec::new(),
             ends_at: None,
             spared_until: Time::ZERO,
@@ -256,7 +258,7 @@ impl Shared {
 
     /// Whether the refresh asks anew what was asked with this number, or has asked since.
     fn refreshes(&self, number: u64) -> bool {
-        matches!(self.reach, Reach::Back(Some(_))) || number < self.refresh
+        matches!(self.reach, Reach::Back(Some(_))) || self.refresh.asks_after(number)
     }
 
     /// Whether the store has yet to be told something of the user that was said here.
@@ -277,7 +279,7 @@ impl Shared {
 
     /// Whether nothing that is known here is older than what the store has said, where it had sent so many notices by then.
     fn is_fresh(&self, told: u64) -> bool {
-        self.is_known_anew() && told <= self.noticed
+        self.is_known_anew() && self.skipped.is_empty() && told <= self.noticed
     }
 
     /// Whether leases may end sessions now.

@@ -7,7 +7,7 @@ use greendot_protocol::{ModeChoice, Span, Time};
 
 use super::words::{Word, keep};
 use super::{
-    BEAT, ENDS_AFTER, LOST_AFTER, OPENS_AFTER, Pending, REFRESH_AFTER, Reach, Shared, Then,
+    BEAT, ENDS_AFTER, LOST_AFTER, OPENS_AFTER, Pending, REFRESH_AFTER, Reach, Shared, Skipped, Then,
 };
 use crate::core::leases::{ConnId, Waiting};
 use crate::core::node::{Node, Output};
@@ -23,7 +23,10 @@ impl Node {
                 it.since = now;
             }
         }
-        let waits = shared.pending.front().is_some_and(|it| now.since(it.since) >= LOST_AFTER);
+        // While all is registered and asked about anew much waits for what is before it: then it counts that the store answers.
+        let heard = if shared.is_stale() { shared.answered } else { Time::ZERO };
+        let since = shared.pending.front().map(|it| it.since.max(heard));
+        let waits = since.is_some_and(|it| now.since(it) >= LOST_AFTER);
         if waits && shared.reach != Reach::Lost {
             self.lose_store(now);
         }
@@ -71,15 +74,6 @@ impl Node {
         words.retain(|it| !next.is_some_and(|next| next.overrules(it)));
         for word in words {
             self.submit(now, word.request(now), Then::Nothing);
-        }
-    }
-
-    /// Begins to show what is new again, if that has waited for the store to answer what it was told before.
-    pub(super) fn see_again(&mut self, now: Time) {
-        let Some(shared) = self.shared.as_mut() else { return };
-        if shared.blinded && shared.reach == Reach::Good && !shared.is_unheard(now) {
-            shared.reach = Reach::Back(Some(now));
-            self.tell_stale();
         }
     }
 
@@ -196,6 +190,8 @@ impl Node {
         let was_lost = shared.reach == Reach::Lost;
         let stood_still = late && !was_lost;
         shared.blinded |= lost_data;
+        // The refresh makes up for all.
+        shared.skipped = Skipped::default();
         shared.opens_at = Some(now + OPENS_AFTER);
         shared.reach = Reach::Back(Some(if lost_data { now + REFRESH_AFTER } else { now }));
         if !stood_still && !on(Fault::NobodySpared) {
@@ -317,31 +313,6 @@ impl Node {
         }
         // It is answered behind what was said before.
         self.submit(now, Request::Locate { user: user.into() }, Then::Stored(ask));
-    }
-
-    /// Asks how all watched users stand.
-    pub(super) fn refresh(&mut self, now: Time) {
-        if let Some(shared) = self.shared.as_mut() {
-            shared.opens_at = shared.opens_at.filter(|at| *at > now);
-        }
-        self.submit(now, Request::HearNothing, Then::Nothing);
-        self.watches.forget_idle();
-        self.unload(now);
-        let viewers = self.watches.onlookers();
-        self.look(now, viewers);
-        let users = self.owners.names();
-        self.submit(now, Request::Own { users }, Then::Nothing);
-        if let Some(shared) = self.shared.as_mut() {
-            shared.refresh = shared.next_request;
-        }
-        let rooms = self.watches.room_names();
-        self.submit(now, Request::LookInto { rooms }, Then::LookedInto);
-        let users = self.watches.subjects();
-        self.load_watched(now, users);
-        if let Some(shared) = self.shared.as_mut() {
-            shared.refresh_ends = Some(shared.next_request.wrapping_sub(1));
-        }
-        self.watches.count_anew();
     }
 
     /// Asks how those stand whom viewers are to see again: that waits for the answer, or for the refresh if watchers have yet

@@ -77,7 +77,6 @@ impl Node {
         if was_lost || lost_data || missed {
             self.come_back(now, lost_data);
         }
-        self.see_again(now);
         if lost_data && !matches!(then, Then::Connected(_)) {
             // Said by a store that nobody has told yet what they hold. What is wanted is asked again when all have.
             self.answer_blind(now, then);
@@ -90,8 +89,8 @@ impl Node {
             self.apply_outlooks(now, said, reply.epoch, &reply.outlooks, fresh);
         }
         if let Some(shared) = self.shared.as_mut() {
-            // A refresh whose last answer was lost is begun anew.
-            shared.refresh_ends = shared.refresh_ends.filter(|it| *it != number);
+            // A refresh of which an answer was lost is begun anew.
+            shared.refresh.answered(number);
         }
         for roster in &reply.rooms {
             self.take_roster(now, roster.clone());
@@ -100,9 +99,10 @@ impl Node {
         match then {
             Then::Nothing | Then::Beaten => {}
             Then::Looked => {
-                if let Some(shared) =
-                    self.shared.as_mut().filter(|it| it.reach == Reach::Back(None))
-                {
+                let refreshes = |it: &&mut Shared| {
+                    it.reach == Reach::Back(None) && it.refresh.has_looked(number)
+                };
+                if let Some(shared) = self.shared.as_mut().filter(refreshes) {
                     shared.blinded = false;
                 }
                 self.wake_waiting(now);
@@ -117,6 +117,9 @@ impl Node {
                 // Joins whose answer was lost, among them.
                 for (conn, number) in self.watches.unseated() {
                     self.take_seat(now, conn, number);
+                }
+                if let Some(shared) = self.shared.as_mut() {
+                    shared.refresh.seated(number, shared.next_request);
                 }
                 self.wake_waiting(now);
             }
@@ -154,6 +157,9 @@ impl Node {
                 self.answer_list(now, said, ask, viewer, &reply.reports, outlook);
             }
         }
+        self.skipped_answered(now, number);
+        self.see_again(now);
+        self.end_refresh(now);
     }
 
     /// The store tells something unasked, as its notice of this number.
@@ -163,13 +169,17 @@ impl Node {
             let expected = shared.noticed == 0 || number == shared.noticed + 1;
             shared.noticed = if expected { number } else { shared.noticed };
         }
-        // The refresh brings it, behind what its viewers may see.
+        // What is not taken is asked for, behind what its viewers may see.
         let blinded = self.shared.as_mut().is_some_and(|it| {
             it.blinded |= it.is_unheard(now);
             it.blinded
         });
         match notice {
-            Notice::Changed { .. } | Notice::Room { .. } if blinded => {}
+            Notice::Changed { epoch, .. } | Notice::Room { epoch, .. } if blinded => {
+                if let Some(shared) = self.shared.as_mut().filter(|it| it.epoch == Some(*epoch)) {
+                    shared.skip(notice);
+                }
+            }
             Notice::Changed { epoch, at, report } => {
                 let Some(shared) = self.shared.as_mut().filter(|it| it.epoch == Some(*epoch))
                 else {
@@ -309,19 +319,7 @@ impl Node {
     }
 
     /// More is known than before: what waited for it may go.
-    fn wake_waiting(&mut self, now: Time) {
-        let done = |it: &Shared| it.reach == Reach::Back(None) && it.refresh_ends.is_none();
-        let refreshed = self.shared.as_ref().is_some_and(done);
-        if refreshed && !self.watches.is_loading() {
-            if let Some(shared) = self.shared.as_mut() {
-                shared.reach = Reach::Good;
-            }
-            self.watches.set_blind(None);
-            self.open_waiting(now, None);
-            self.watches.forget_idle();
-            self.unload(now);
-            self.tell_stale();
-        }
+    pub(super) fn wake_waiting(&mut self, now: Time) {
         for conn in self.watches.waiting_conns() {
             self.wake(conn);
         }
@@ -330,7 +328,7 @@ impl Node {
 
     /// What has waited for the answer to this question, or for the refresh, is seen from now on. Where other nodes may still
     /// have something to say, it is asked about once more.
-    fn open_waiting(&mut self, now: Time, turn: Option<u64>) {
+    pub(super) fn open_waiting(&mut self, now: Time, turn: Option<u64>) {
         match self.shared.as_ref().and_then(|it| it.opens_at) {
             Some(_) => self.watches.open_first(now, turn),
             None => self.watches.open_waiting(now, turn),

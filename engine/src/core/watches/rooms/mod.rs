@@ -144,11 +144,6 @@ impl Watches {
         self.rooms.rows.iter().map(|(_, it)| Arc::clone(&it.name)).collect()
     }
 
-    /// Whether a roster is still to come from the shared store.
-    pub(super) fn is_room_loading(&self) -> bool {
-        self.rooms.rows.iter().any(|(_, it)| it.roster.is_none())
-    }
-
     /// Whether somebody looks into the room.
     pub(crate) fn knows_room(&self, room: &str) -> bool {
         self.rooms.names.contains_key(room)

@@ -1,0 +1,191 @@
+//! How soon watchers see how things stand once the shared store is in reach again, on a busy node.
+
+use std::collections::BTreeMap;
+
+use greendot_engine::core::Settings;
+use greendot_engine::protocol::{Mode, ServerFrame, Span, State, binary};
+
+use crate::cluster::Cluster;
+use crate::rig::settings;
+
+const TICK: u64 = 20;
+/// How often a node asks whether the store is back.
+const BEAT: u64 = 1_000;
+
+/// What one who looks has been told by the end of a run.
+#[derive(Default)]
+struct View {
+    states: BTreeMap<u32, State>,
+    stale: bool,
+    /// When each was told to be away.
+    away: BTreeMap<u32, u64>,
+}
+
+fn view(cluster: &Cluster, name: &str) -> View {
+    let mut view = View::default();
+    for (at, _, bytes) in cluster.transcript.iter().filter(|it| it.1 == name) {
+        match binary::decode_server(bytes) {
+            Ok(Some(ServerFrame::Welcome(welcome))) => view.stale = welcome.stale,
+            Ok(Some(ServerFrame::Stale(stale))) => view.stale = stale,
+            Ok(Some(
+                ServerFrame::Snapshot { entries, .. } | ServerFrame::Events { entries, .. },
+            )) => {
+                for it in entries {
+                    view.states.insert(it.number, it.state);
+                    if it.state == State::Away {
+                        view.away.entry(it.number).or_insert(*at);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    view
+}
+
+fn cluster(lag: u64) -> Cluster {
+    let settings = Settings { tick: Span::from_millis(TICK), ..settings() };
+    let mut cluster = Cluster::new(settings, 2, true);
+    cluster.lag = lag;
+    cluster
+}
+
+/// Users at the first node.
+fn come(cluster: &mut Cluster, users: usize) -> Vec<String> {
+    let names: Vec<String> = (0..users).map(|it| format!("user {it}")).collect();
+    for it in &names {
+        cluster.connect(0, it, "1", false);
+    }
+    cluster.pass(1_000);
+    names
+}
+
+#[test]
+fn a_node_is_good_again_once_its_refresh_is_answered_however_busy_it_is() {
+    const LAG: u64 = 30;
+    const WATCHERS: usize = 200;
+    let mut cluster = cluster(LAG);
+    let users = come(&mut cluster, 5_000);
+    let mut lines = Vec::new();
+    for watcher in 0..WATCHERS {
+        let name = format!("watcher {watcher}");
+        let line = cluster.connect(1, &name, "1", false);
+        cluster.listen(line, &name);
+        let mine: Vec<(u32, &str)> = (0..100)
+            .map(|it| (it as u32, users[(watcher * 25 + it) % users.len()].as_str()))
+            .collect();
+        cluster.watch(line, 1, &mine);
+        lines.push(line);
+    }
+    cluster.pass(1_000);
+    cluster.outage = true;
+    cluster.pass(10_000);
+    assert!(cluster.nodes[1].is_stale());
+    cluster.outage = false;
+    let back = cluster.millis();
+    let mut good = None;
+    // Somebody always begins to watch somebody of whom nothing is known here.
+    for step in 0..500u32 {
+        let line = lines[step as usize % WATCHERS];
+        let name = format!("new {step}");
+        cluster.watch(line, 2 + step, &[(1_000 + step, name.as_str())]);
+        cluster.pass(10);
+        if good.is_none() && !cluster.nodes[1].is_stale() {
+            good = Some(cluster.millis() - back);
+        }
+        assert!(good.is_none() || !cluster.nodes[1].is_stale(), "once good it stays so");
+    }
+    // The beat that finds the store there, and two portions of what is asked then.
+    let bound = BEAT + 3 * LAG + 2 * TICK;
+    assert!(good.is_some_and(|it| it <= bound), "{good:?}, {bound} at most");
+    for watcher in 0..WATCHERS {
+        let view = view(&cluster, &format!("watcher {watcher}"));
+        assert!(!view.stale);
+        assert!((0..100).all(|it| view.states[&it] == State::Online));
+    }
+}
+
+/// Whatever is said takes longer than a store in good health does: always something has not been answered.
+#[test]
+fn where_the_store_is_slow_only_those_are_asked_about_of_whom_something_was_skipped() {
+    const LAG: u64 = 300;
+    let mut cluster = cluster(LAG);
+    let users = come(&mut cluster, 300);
+    let line = cluster.connect(1, "watcher", "1", false);
+    cluster.listen(line, "watcher");
+    let all: Vec<(u32, &str)> =
+        users.iter().enumerate().map(|(number, it)| (number as u32, it.as_str())).collect();
+    cluster.watch(line, 1, &all);
+    for outage in [0, 10_000] {
+        cluster.outage = outage > 0;
+        cluster.pass(outage);
+        cluster.outage = false;
+        let back = cluster.millis();
+        let mut said = Vec::new();
+        let mut good = None;
+        let half = if outage == 0 { &users[..150] } else { &users[150..] };
+        for (step, user) in half.iter().enumerate() {
+            let number = (if outage == 0 { step } else { 150 + step }) as u32;
+            said.push((number, cluster.millis()));
+            cluster.set_mode(0, user, Mode::Away);
+            let mode = if step % 2 == 0 { Mode::Busy } else { Mode::Auto };
+            cluster.set_mode(1, &format!("other {step}"), mode);
+            cluster.pass(100);
+            let is_good = !cluster.nodes[1].is_stale();
+            assert!(is_good || good.is_none(), "{step}: it was good, and is asking again");
+            good = good.or(is_good.then(|| cluster.millis() - back));
+        }
+        cluster.pass(2_000);
+        let bound = BEAT + 3 * LAG + 2 * TICK;
+        assert!(good.is_some_and(|it| it <= bound), "{good:?}, {bound} at most");
+        let view = view(&cluster, "watcher");
+        assert!(!view.stale);
+        for (number, at) in said {
+            let told = view.away.get(&number).map(|it| it - at);
+            // The word itself, the one before it that is waited for, and the question behind that.
+            let bound = 3 * LAG + 2 * TICK + good.unwrap_or_default();
+            assert!(told.is_some_and(|it| it <= bound), "{number}: {told:?}");
+        }
+    }
+}
+
+/// To register all and to ask about all takes longer than a store may be silent.
+#[test]
+fn a_store_that_is_busy_with_what_all_ask_anew_is_not_out_of_reach() {
+    const USERS: usize = 12_000;
+    const EFFORT: u64 = 500;
+    let mut cluster = cluster(1);
+    let there = come(&mut cluster, 4_000);
+    let mut lines = Vec::new();
+    for watcher in 0..USERS / 1_000 {
+        let name = format!("watcher {watcher}");
+        let line = cluster.connect(1, &name, "1", false);
+        cluster.listen(line, &name);
+        let names: Vec<String> =
+            (0..1_000).map(|it| format!("user {}", watcher * 1_000 + it)).collect();
+        let mine: Vec<(u32, &str)> =
+            names.iter().enumerate().map(|(number, it)| (number as u32, it.as_str())).collect();
+        cluster.watch(line, 1, &mine);
+        lines.push(line);
+    }
+    cluster.pass(1_000);
+    cluster.effort = EFFORT;
+    cluster.outage = true;
+    cluster.pass(10_000);
+    cluster.outage = false;
+    let back = cluster.millis();
+    let takes = (there.len() + USERS) as u64 * EFFORT / 1_000;
+    while cluster.nodes.iter().any(|it| it.is_stale()) {
+        cluster.pass(100);
+        let lasts = cluster.millis() - back;
+        assert!(lasts <= 2 * BEAT + takes * 5 / 4, "stale for {lasts} ms");
+    }
+    let told = cluster.transcript.len();
+    cluster.set_mode(0, &there[7], Mode::Away);
+    cluster.pass(10_000);
+    assert!(!cluster.nodes[1].is_stale());
+    assert!(cluster.transcript.len() > told);
+    let view = view(&cluster, "watcher 0");
+    assert!(!view.stale && view.states[&7] == State::Away);
+    assert!((10..1_000).all(|it| view.states[&it] == State::Online));
+}
