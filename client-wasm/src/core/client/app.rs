@@ -133,8 +133,8 @@ impl Client {
         let now = self.arrive(now);
         let said = self.link.is_open();
         // The server answers a choice only if it changes something: one that does not would stay
-        // open, so it is not said.
-        if !said || !self.own.is_settled_on(mode) {
+        // open, so it is not said. But what was told may be old, and another choice to be overruled.
+        if !said || self.stale() || !self.own.is_settled_on(mode) {
             self.own.choose(mode, said);
             if said {
                 self.send(now, Message::Mode(mode));
