@@ -4,7 +4,9 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Ends when it is dropped.
+use greendot_redis_server::tie;
+
+/// Ends when it is dropped, and with this program.
 #[derive(Debug)]
 pub(crate) struct Piped {
     child: Child,
@@ -14,11 +16,9 @@ pub(crate) struct Piped {
 
 impl Piped {
     pub(crate) fn start(program: &Path, args: &[String]) -> io::Result<Self> {
-        let mut child = Command::new(program)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = tie(&mut command)?.spawn()?;
         let no_pipe = || io::Error::other("no pipe");
         let told = child.stdin.take().ok_or_else(no_pipe)?;
         let says = BufReader::new(child.stdout.take().ok_or_else(no_pipe)?);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::port::free_port;
 use crate::reply::ask;
+use crate::tie::tie;
 
 /// Another process may take a port between its being found free and Redis' listening there.
 const TRIES: usize = 5;
@@ -147,15 +148,15 @@ fn folder() -> io::Result<PathBuf> {
 }
 
 fn run(port: u16, folder: &Path, settings: &[String]) -> io::Result<Child> {
-    Command::new("redis-server")
+    let mut command = Command::new("redis-server");
+    command
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
         .args(["--appendonly", "no", "--daemonize", "no"])
         .args(settings)
         .current_dir(folder)
-        .stdout(Stdio::null())
-        .spawn()
-        .map_err(|error| {
-            let hint = "cannot start redis-server (`cargo xtask test --only redis` installs it)";
-            io::Error::new(error.kind(), format!("{hint}: {error}"))
-        })
+        .stdout(Stdio::null());
+    tie(&mut command)?.spawn().map_err(|error| {
+        let hint = "cannot start redis-server (`cargo xtask test --only redis` installs it)";
+        io::Error::new(error.kind(), format!("{hint}: {error}"))
+    })
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A server that listens on loopback.
+use greendot_redis_server::tie;
+
+/// A server that listens on loopback, until it is dropped or this program ends.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -20,14 +22,11 @@ impl Process {
     ///
     /// If it cannot be started, or ends before it listens.
     pub fn start(program: &Path, args: &[&str]) -> io::Result<Self> {
-        let mut child = Command::new(program)
-            .args(args)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| {
-                io::Error::new(error.kind(), format!("{}: {error}", program.display()))
-            })?;
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = tie(&mut command)?.spawn().map_err(|error| {
+            io::Error::new(error.kind(), format!("{}: {error}", program.display()))
+        })?;
         let out = child.stdout.take().ok_or_else(|| io::Error::other("no output"))?;
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
