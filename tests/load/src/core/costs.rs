@@ -13,7 +13,7 @@ use crate::random::Random;
 use crate::report::{Budget, Report, Row};
 
 /// Heartbeats come in over this long.
-const BEAT: u64 = 15_000;
+pub(super) const BEAT: u64 = 15_000;
 
 /// One round's figures, in ns each or bytes.
 #[derive(Debug, Default)]
