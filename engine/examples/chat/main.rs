@@ -8,7 +8,6 @@ mod privacy;
 mod tests;
 
 use std::error::Error;
-use std::future::IntoFuture;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -22,7 +21,7 @@ use axum::{Json, Router};
 use clap::Parser;
 use greendot_engine::core::Settings;
 use greendot_engine::protocol::Span;
-use greendot_engine::server::{Builder, DevAuth, Presence, no_delay};
+use greendot_engine::server::{Builder, DevAuth, Limits, Presence, serve};
 use serde::Deserialize;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -98,22 +97,17 @@ async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     }
     let listener = listen(args.host, args.port).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    let (drained, stops) = tokio::sync::oneshot::channel::<()>();
-    let serving = axum::serve(no_delay(listener), app)
-        .with_graceful_shutdown(async move { _ = stops.await })
-        .into_future();
     let stopping = async {
         asked_to_stop().await;
         // Ends the streams of messages, and tells the pages that this server goes.
         drop(stop);
         presence.drain(Duration::from_secs(2)).await;
-        drop(drained);
-        last_answers().await;
     };
     tokio::select! {
-        served = serving => served?,
+        never = serve(listener, app, Limits::default()) => match never {},
         () = stopping => {}
     }
+    last_answers().await;
     Ok(())
 }
 

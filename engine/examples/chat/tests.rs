@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use greendot_engine::server::{DevAuth, Presence};
+use greendot_engine::server::{DevAuth, Limits, Presence, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -15,7 +15,7 @@ async fn start() -> (SocketAddr, watch::Sender<()>) {
     let addr = listener.local_addr().unwrap();
     let presence = Presence::builder(DevAuth).settings(super::settings()).build().unwrap();
     let app = super::api(presence, stopped);
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    tokio::spawn(serve(listener, app, Limits::default()));
     (addr, stop)
 }
 

@@ -4,7 +4,7 @@
 use std::io;
 
 use greendot_engine::core::Start;
-use greendot_engine::server::{DevAuth, Limits, Presence, no_delay};
+use greendot_engine::server::{DevAuth, Limits, Presence};
 
 /// Serves on a free port of loopback until it is killed.
 ///
@@ -20,6 +20,6 @@ pub fn serve() -> io::Result<()> {
         let app = axum::Router::new().nest("/presence", presence.router());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
         println!("listening on {}", listener.local_addr()?);
-        axum::serve(no_delay(listener), app).await
+        match greendot_engine::server::serve(listener, app, limits).await {}
     })
 }
