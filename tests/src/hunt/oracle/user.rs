@@ -16,6 +16,8 @@ pub(super) struct User {
     pub(super) mode: Mode,
     /// The one before.
     mode_before: Mode,
+    /// All that it was within a moment before the last choice in it, and which moment that is.
+    left: (u64, Vec<Mode>),
     /// Other modes that nodes may still go by, and the node that is to put that right.
     pub(super) other_modes: Vec<Mode>,
     pub(super) put_right_by: Option<usize>,
@@ -122,6 +124,7 @@ impl User {
             sessions: Vec::new(),
             mode: Mode::Auto,
             mode_before: Mode::Auto,
+            left: (0, Vec::new()),
             other_modes: Vec::new(),
             put_right_by: None,
             by_sessions: false,
@@ -261,7 +264,7 @@ impl User {
 
     /// Whether this was the mode at some time of this moment.
     pub(super) fn has_just_left(&self, now: u64, mode: Mode) -> bool {
-        self.chosen_at == Some(now) && mode == self.mode_before
+        self.left.0 == now && self.left.1.contains(&mode)
     }
 
     /// Whether nobody has chosen anything since then.
@@ -308,6 +311,10 @@ impl User {
         if before != mode {
             self.mode_before = before;
         }
+        if self.left.0 != now {
+            self.left = (now, Vec::new());
+        }
+        self.left.1.push(before);
         self.mode = mode;
         let chosen_at = self.chosen_at.replace(now);
         match by {
