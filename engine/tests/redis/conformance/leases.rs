@@ -151,6 +151,12 @@ pub(super) async fn what_goes_by_a_dead_node_s_lease_ends_by_it_however_late(sta
     // Covered up to then, it was heard shortly before at least. Servers of a cluster are told one behind the other.
     let heard = last - beat - sweep - Span::from_millis(500);
     assert!(heard > connected);
+    // Others end before, so that nodes sweep everywhere when the dead one has been silent for two ttl.
+    for seat in 0..40 {
+        let user = format!("other {seat}");
+        connect(&mut other, &user, "1", seat).await;
+        other.ask(linger(&user, seat, (ttl + ttl).as_millis() + 700)).await;
+    }
     let (at, state) = sweep_until_told("ana", &mut [&mut other]).await;
     assert_eq!(state, State::Offline);
     assert!(at.since(last) >= ttl + expiry_grace - beat, "{at:?} {last:?}");

@@ -65,7 +65,8 @@ pub(super) async fn a_lost_block_is_restored_unless_something_newer_was_said(sta
 }
 
 pub(super) async fn each_change_of_what_stands_between_has_a_higher_number(stage: &Stage) {
-    let (mut one, mut other) = (stage.node().await, stage.node().await);
+    let (mut one, mut other, mut third) =
+        (stage.node().await, stage.node().await, stage.node().await);
     let look = || Request::Look { viewers: vec!["bo".into()] };
     let mut last = other.ask(look()).await.outlooks[0].number;
     // More than there are partitions, so that some share one.
@@ -76,9 +77,10 @@ pub(super) async fn each_change_of_what_stands_between_has_a_higher_number(stage
             let told = hear_outlook(&mut other).await;
             assert!(told.number > last, "{told:?} after {last}");
             // Who has missed the notice learns it by asking, and takes it for as new.
-            let asked = &other.ask(look()).await.outlooks[0];
+            let asked = &third.ask(look()).await.outlooks[0];
             assert!(asked.number >= told.number, "{asked:?} after {told:?}");
             last = told.number.max(asked.number);
+            third.ask(Request::LookAway { viewers: vec!["bo".into()] }).await;
         }
     }
 }
