@@ -38,6 +38,7 @@ faults! {
     SeenWhenSwept "seen-when-swept": "Last seen is the time of the sweep.",
     EarlierClaimWins "earlier-claim-wins": "In the store an earlier connect unseats a later one.",
     LateWordWins "late-word-wins": "In the store a word told late beats a newer one.",
+    LateIsNew "late-is-new": "The store takes for new what has waited there while it stood still.",
     ReplacedUntold "replaced-untold": "The store tells nobody of a take-over.",
     GapLeftOpen "gap-left-open": "A node that stood still leaves it at one beat, which renews nothing.",
     SilenceUntold "silence-untold": "A node that stood still covers whom it has not heard meanwhile.",

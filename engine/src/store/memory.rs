@@ -30,6 +30,9 @@ const ON_TIME: Span = Span::from_millis(1_500);
 /// A node renews its lease so often: what it covers may have been heard up to so long after the last renewal.
 const RENEWED_EVERY: Span = Span::from_millis(1_000);
 
+/// What is carried out sooner than this after it was asked is carried out at once: by so much nodes may misread the store's clock.
+const AT_ONCE: Span = Span::from_millis(50);
+
 /// A room that is too large to name all is told of once in each of these, counted by the clock: were it counted from the last
 /// time, one who comes and goes unseen would show in when others are told of.
 const ROOM_EVERY: Span = Span::from_millis(1_000);
@@ -89,6 +92,8 @@ pub struct MemoryStore {
     rooms: BTreeMap<Arc<str>, RoomRow>,
     /// Rooms of which something is to be told.
     untold: BTreeSet<Arc<str>>,
+    /// By how much the request under way is late.
+    late: Span,
     notices: VecDeque<(NodeId, u64, Notice)>,
     warm_until: Option<Time>,
     /// Since when it is there.
@@ -133,6 +138,7 @@ impl MemoryStore {
             owners: BTreeMap::new(),
             rooms: BTreeMap::new(),
             untold: BTreeSet::new(),
+            late: Span::ZERO,
             notices: VecDeque::new(),
             warm_until: warming.then(|| now + settings.warmup()),
             begun: now,

@@ -290,6 +290,40 @@ pub enum Request {
 }
 
 impl Request {
+    /// The same where it is carried out so long after it was made: what it tells of is that much older.
+    pub(super) fn aged(&self, late: Span) -> Self {
+        let mut aged = self.clone();
+        let age = |it: &mut Span| *it = *it + late;
+        match &mut aged {
+            Self::Connect(it) => {
+                age(&mut it.connected_ago);
+                age(&mut it.heard_ago);
+                it.lingers_for = it.lingers_for.map(|it| it - late);
+            }
+            Self::Renew(it) | Self::Revive(it) => age(&mut it.heard_ago),
+            Self::Linger { heard_ago, lasts, .. } => {
+                age(heard_ago);
+                *lasts = *lasts - late;
+            }
+            Self::End(it) => {
+                age(&mut it.connected_ago);
+                age(&mut it.heard_ago);
+            }
+            Self::SetMode { ago, by, .. } | Self::SetNote { ago, by, .. } => {
+                age(ago);
+                if let Some(it) = by {
+                    age(&mut it.connected_ago);
+                }
+            }
+            Self::Revoke { ago, .. }
+            | Self::SetLastSeen { ago, .. }
+            | Self::SetBlock { ago: Some(ago), .. } => age(ago),
+            Self::Beat { silent, .. } => silent.iter_mut().for_each(|it| age(&mut it.heard_ago)),
+            _ => {}
+        }
+        aged
+    }
+
     /// Whether it tells the store what has happened, and needs no answer.
     pub(crate) fn tells(&self) -> bool {
         matches!(

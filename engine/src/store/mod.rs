@@ -20,7 +20,7 @@ pub use messages::{
     Report, Request, ScreenReport, SessionName, Silent, Speaker,
 };
 
-use greendot_protocol::Time;
+use greendot_protocol::{Span, Time};
 
 /// What a store that answers later says to a node, in this order.
 #[derive(Clone, Debug)]
@@ -34,7 +34,13 @@ pub enum FromStore {
 /// A shared store, as the rules see it: one request at a time, each whole or not at all.
 pub trait Store {
     /// Carries out a request of a node. `now` is the store's own clock.
-    fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply;
+    fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply {
+        self.handle_late(now, Span::ZERO, node, request)
+    }
+
+    /// The same so long after the request was made: the store stood still, or the way to it was long. All that the request
+    /// tells of is that much older, and what the node has told anew since may have come before it.
+    fn handle_late(&mut self, now: Time, late: Span, node: NodeId, request: &Request) -> Reply;
 
     /// The next notice that is to go to a node, if any waits, with its number: those to one run
     /// of a node are counted from 1.

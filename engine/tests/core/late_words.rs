@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use greendot_engine::core::{LastSeen, Settings};
-use greendot_engine::protocol::{ClientFrame, Epoch, Mode, Span, Time};
-use greendot_engine::store::{MemoryStore, NodeId, Reply, Request, Store};
+use greendot_engine::protocol::{ClientFrame, Epoch, Mode, ModeChoice, Revision, Span, Time};
+use greendot_engine::store::{
+    Departed, HeldBy, MemoryStore, NodeId, Register, Reply, Request, SessionName, Speaker, Store,
+};
 use proptest::prelude::{Just, Strategy, any};
 use proptest::{collection, prop_assert_eq, proptest, sample};
 
@@ -24,11 +26,13 @@ fn bo() -> Arc<str> {
     "bo".into()
 }
 
-/// A word: what it says, when it was said and how much later it is told, by which node.
+/// A word: what it says, when it was said and how much later it is carried out, by which node it is told, and whether that told
+/// it at once and it waited at the store.
 #[derive(Clone, Debug)]
 struct Word {
     said: u64,
     late: u64,
+    waited: bool,
     node: u64,
     mode: Mode,
     wish: LastSeen,
@@ -37,13 +41,22 @@ struct Word {
 
 impl Word {
     fn requests(&self) -> [Request; 4] {
-        let ago = Span::from_millis(self.late);
+        let ago = self.late() - self.waited();
         [
             Request::SetMode { user: ana(), mode: self.mode, ago, by: None },
             Request::SetNote { user: ana(), note: self.note(), ago, by: None },
             Request::SetLastSeen { user: ana(), wish: self.wish, ago },
             Request::SetBlock { user: ana(), viewer: bo(), blocked: self.blocked, ago: Some(ago) },
         ]
+    }
+
+    fn late(&self) -> Span {
+        Span::from_millis(self.late)
+    }
+
+    /// How long it waited at the store. Less than it takes any answer to come shows nowhere.
+    fn waited(&self) -> Span {
+        if self.waited && self.late >= 50 { self.late() } else { Span::ZERO }
     }
 
     fn note(&self) -> Arc<str> {
@@ -54,13 +67,13 @@ impl Word {
 fn words() -> impl Strategy<Value = Vec<Word>> {
     const WISHES: [LastSeen; 3] = [LastSeen::Exact, LastSeen::Rounded, LastSeen::Never];
     let late = proptest::prop_oneof![Just(0), 0..5_000u64];
-    let word =
-        (late, 0..3u64, sample::select(&Mode::ALL[..]), sample::select(&WISHES[..]), any::<bool>());
+    let (mode, wish) = (sample::select(&Mode::ALL[..]), sample::select(&WISHES[..]));
+    let word = (late, any::<bool>(), 0..3u64, mode, wish, any::<bool>());
     collection::vec((0..500u64, word), 1..12).prop_map(|words| {
-        let word = |(index, (said, (late, node, mode, wish, blocked)))| {
+        let word = |(index, (said, (late, waited, node, mode, wish, blocked)))| {
             // No two at one moment: then the one that is told in time counts.
             let said = START + said * 16 + index as u64;
-            Word { said, late, node, mode, wish, blocked }
+            Word { said, late, waited, node, mode, wish, blocked }
         };
         words.into_iter().enumerate().map(word).collect()
     })
@@ -84,7 +97,7 @@ proptest! {
         for word in &words {
             for request in word.requests() {
                 let now = Time::from_millis(word.said + word.late);
-                store.handle(now, NodeId(word.node), &request);
+                store.handle_late(now, word.waited(), NodeId(word.node), &request);
             }
         }
         let latest = words.iter().max_by_key(|it| it.said).expect("one at least");
@@ -95,6 +108,46 @@ proptest! {
         prop_assert_eq!(reply.reports[0].wish, latest.wish);
         prop_assert_eq!(is_blocked(&reply), latest.blocked);
     }
+}
+
+#[test]
+fn a_connect_that_waited_at_the_store_does_not_outlive_its_end() {
+    let (mut store, node) = (store(), NodeId(1));
+    let now = Time::from_millis(START + 10_000);
+    let name = SessionName { user: ana(), session: "tab".into() };
+    let connect = Request::Connect(Register {
+        name: name.clone(),
+        seat: 1,
+        connected_ago: Span::ZERO,
+        heard_ago: Span::ZERO,
+        generation: None,
+        passive: false,
+        idle: None,
+        lingers_for: None,
+        mode: Some(ModeChoice { mode: Mode::Dnd, revision: Revision(1), fresh: true }),
+        rooms: Vec::new(),
+        no_others: false,
+        device: "".into(),
+    });
+    let (ago, late) = (Span::from_secs(3), Span::from_secs(4));
+    // The node told all of it over another line, and that came first.
+    let by = Speaker { session: "tab".into(), seat: 1, connected_ago: late };
+    let mode = Request::SetMode { user: ana(), mode: Mode::Away, ago, by: Some(by) };
+    store.handle(now, node, &mode);
+    let end = |seat| {
+        let (connected_ago, heard_ago) = (late, ago);
+        let name = name.clone();
+        Request::End(Departed { name, seat, connected_ago, heard_ago, passive: false, bye: true })
+    };
+    store.handle(now, node, &end(1));
+    assert_eq!(store.handle_late(now, late, node, &connect).held, HeldBy::Over);
+    assert_eq!(store.counts().sessions, 0);
+    // What the store has yet to hear of is there, and its choice is as old as it is.
+    let other = NodeId(2);
+    let HeldBy::You { mode, .. } = store.handle_late(now, late, other, &connect).held else {
+        panic!("nobody else has it");
+    };
+    assert_eq!(mode, Mode::Away);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use greendot_engine::protocol::{ClientFrame, State};
+use greendot_engine::protocol::{ClientFrame, Mode, State};
 use greendot_engine::server::{NotStored, OutOfReach, RedisStore};
 
 use crate::common::{Heard, Server, until};
@@ -75,6 +75,21 @@ async fn a_redis_that_stands_still_ends_nobody() {
     ana.sees_only(State::Online, 3_000).await;
     bo.say(ClientFrame::Idle);
     ana.until_sees(State::Away).await;
+}
+
+#[tokio::test]
+async fn the_last_choice_counts_of_those_made_while_redis_stood_still() {
+    let redis = redis(&[]);
+    let (_servers, mut ana, bo) = apart(&redis).await;
+    redis.pause(true).expect("it runs");
+    // That one waits at Redis, on a line that is given up meanwhile.
+    bo.say(ClientFrame::Mode(Mode::Dnd));
+    ana.sees_only(State::Online, 3_500).await;
+    bo.say(ClientFrame::Mode(Mode::Busy));
+    ana.sees_only(State::Online, 500).await;
+    redis.pause(false).expect("it runs");
+    ana.until_sees(State::Busy).await;
+    ana.sees_only(State::Busy, 3_000).await;
 }
 
 #[tokio::test]

@@ -158,6 +158,26 @@ async fn what_a_dead_server_asked_of_a_redis_that_stood_still_is_not_done_afterw
 }
 
 #[tokio::test]
+async fn what_comes_late_over_a_line_that_was_given_up_is_not_done_any_more() {
+    let redis = redis(&[]);
+    let wire = Wire::to(redis.port()).await;
+    let (one, other) = (share(&RedisStore::new(redis.url())).await, share(&wire.store()).await);
+    let mut ana = Person::new(&one, "ana", &["bo"]).await;
+    let bo = Person::new(&other, "bo", &[]).await;
+    ana.until_sees(State::Online).await;
+    let stranded = wire.strand();
+    bo.say(ClientFrame::Idle);
+    // Told anew over another line.
+    ana.until_sees(State::Away).await;
+    bo.say(ClientFrame::Active);
+    ana.until_sees(State::Online).await;
+    stranded.arrive();
+    ana.sees_only(State::Online, 2_000).await;
+    bo.say(ClientFrame::Idle);
+    ana.until_sees(State::Away).await;
+}
+
+#[tokio::test]
 async fn while_redis_stands_still_sockets_are_answered_and_memory_stays_bounded() {
     const PEOPLE: usize = 40;
     let redis = redis(&[]);

@@ -2,8 +2,8 @@
 //! dials may also be led to another server, as a proxy does it.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex};
 
 use greendot_engine::server::RedisStore;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,7 +17,17 @@ use crate::common::spawn;
 pub(crate) struct Wire {
     port: u16,
     far: Arc<AtomicU16>,
-    cut: watch::Sender<bool>,
+    cut: Arc<Mutex<watch::Sender<bool>>>,
+}
+
+/// Connections that nothing gets through, while others are made.
+pub(crate) struct Stranded(watch::Sender<bool>);
+
+impl Stranded {
+    /// All that waits gets through.
+    pub(crate) fn arrive(self) {
+        self.0.send_replace(false);
+    }
 }
 
 impl Wire {
@@ -27,11 +37,12 @@ impl Wire {
         let leads_to = Arc::clone(&far);
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("bound").port();
-        let (cut, is_cut) = watch::channel(false);
+        let cut = Arc::new(Mutex::new(watch::Sender::new(false)));
+        let present = Arc::clone(&cut);
         spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
+                let is_cut = present.lock().expect("no panic").subscribe();
                 let mut begun = is_cut.clone();
-                let is_cut = is_cut.clone();
                 let leads_to = Arc::clone(&leads_to);
                 spawn(async move {
                     // Who dials into a cut line waits.
@@ -66,7 +77,15 @@ impl Wire {
 
     /// Nothing gets through from now on, or all that waits and comes.
     pub(crate) fn cut(&self, cut: bool) {
-        self.cut.send_replace(cut);
+        self.cut.lock().expect("no panic").send_replace(cut);
+    }
+
+    /// Nothing gets through from now on over the connections that there are. Others can be made.
+    pub(crate) fn strand(&self) -> Stranded {
+        let mut cut = self.cut.lock().expect("no panic");
+        let stranded = std::mem::replace(&mut *cut, watch::Sender::new(false));
+        stranded.send_replace(true);
+        Stranded(stranded)
     }
 }
 

@@ -23,7 +23,7 @@ use self::fields::{Fields, nearest};
 use self::json::Json;
 use self::range::Names;
 pub use self::settings::FileSettings;
-pub use self::step::{Callback, FrameStep, LinkAction, Step, Verb};
+pub use self::step::{Callback, FrameStep, LinkAction, Stands, Step, Verb};
 use self::write::secs;
 
 /// A file's mistake.

@@ -185,7 +185,7 @@ pub(crate) fn head(verb: &Verb) -> (&'static str, &str) {
         Verb::Pause { node, paused } => (either(*paused, "pause", "resume"), node),
         Verb::Drain { node } => ("drain", node),
         Verb::Cut { node, cut } => (either(*cut, "cut", "heal"), node),
-        Verb::Store { up } => ("store", either(*up, "up", "down")),
+        Verb::Store { stands } => ("store", stands.name()),
         Verb::Skew { who, .. } => ("skew", who),
         Verb::LoseAnswers { client, .. } => ("lose_answers", client),
         Verb::List { watcher, .. } => ("list", watcher),

@@ -8,7 +8,7 @@ use greendot_engine::store::redis::PlayedRedis;
 use greendot_engine::store::{
     HeldBy, NodeId, Notice, OutlookReport, Reply, Report, Request, Store,
 };
-use greendot_protocol::{Epoch, Time};
+use greendot_protocol::{Epoch, Span, Time};
 
 use crate::file::FileSettings;
 
@@ -50,8 +50,14 @@ pub(super) fn open(settings: &FileSettings, now: Time) -> Option<PlayedRedis> {
 pub(super) type Said = (Reply, Vec<(NodeId, u64, Notice)>);
 
 /// Everything that a store says to one request.
-pub(super) fn ask(store: &mut impl Store, now: Time, node: NodeId, request: &Request) -> Said {
-    let reply = store.handle(now, node, request);
+pub(super) fn ask(
+    store: &mut impl Store,
+    now: Time,
+    late: Span,
+    node: NodeId,
+    request: &Request,
+) -> Said {
+    let reply = store.handle_late(now, late, node, request);
     let mut notices = Vec::new();
     while let Some(notice) = store.poll_notice() {
         notices.push(notice);

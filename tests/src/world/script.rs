@@ -98,11 +98,7 @@ impl World<'_> {
                 let node = self.node_index(node);
                 self.nodes[node].cut = *cut;
             }
-            Verb::Store { up } => {
-                if let Some(store) = self.store.as_mut() {
-                    store.down = !up;
-                }
-            }
+            Verb::Store { stands } => self.store_stands(*stands),
             Verb::Hold { node, until } => {
                 let node = self.node_index(node);
                 self.nodes[node].held_until = *until;

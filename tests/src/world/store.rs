@@ -1,6 +1,6 @@
 //! The shared store R, and the paths between it and the nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use greendot_engine::core::directory::SessionId;
@@ -10,6 +10,7 @@ use greendot_protocol::{Epoch, Span, Time};
 
 use super::node::Waiting;
 use super::{ARRIVAL, Task, World, played};
+use crate::file::Stands;
 
 /// R goes by its own clock; nobody else knows its origin.
 const STORE_ORIGIN: u64 = 5_000_000_000;
@@ -23,14 +24,31 @@ pub(super) enum FromStore {
     Notice(u64, Notice),
 }
 
+/// How long a node waits for an answer over a line, in ms.
+const PATIENCE: u64 = 2_500;
+
+/// What is older than this is not carried out any more, in ms.
+const LASTS: u64 = 6_000;
+
+/// A request that waits on a line.
+#[derive(Debug)]
+struct Waits {
+    since: u64,
+    number: u64,
+    request: Request,
+}
+
 /// The shared store of a run.
 #[derive(Debug)]
 pub(super) struct SimStore {
     pub(super) twin: MemoryStore,
     /// Redis, which then speaks in the twin's place.
     played: Option<PlayedRedis>,
-    /// It answers nothing.
-    pub(super) down: bool,
+    stands: Stands,
+    /// What waits on the lines of runs of nodes while it stands still.
+    lines: BTreeMap<NodeId, Vec<Waits>>,
+    /// Runs of nodes that have given their lines up.
+    deaf: BTreeSet<NodeId>,
     /// Writes and publications of runs whose data was lost: R counts from 0 again.
     before: BTreeMap<String, (Vec<u64>, Vec<u64>)>,
 }
@@ -52,7 +70,14 @@ impl World<'_> {
     pub(super) fn open_store(&mut self) {
         let twin = self.new_twin(false);
         let played = played::open(&self.scenario.settings, self.store_now());
-        self.store = Some(SimStore { twin, played, down: false, before: BTreeMap::new() });
+        self.store = Some(SimStore {
+            twin,
+            played,
+            stands: Stands::Up,
+            lines: BTreeMap::new(),
+            deaf: BTreeSet::new(),
+            before: BTreeMap::new(),
+        });
     }
 
     /// R loses what it held.
@@ -69,6 +94,7 @@ impl World<'_> {
                 kept.1.push(run_time(*at));
             }
             store.twin = twin;
+            store.lines.clear();
             if let Some(played) = store.played.as_mut() {
                 played.wipe(now).unwrap_or_else(|error| panic!("{error}"));
             }
@@ -79,13 +105,58 @@ impl World<'_> {
         Time::from_millis(self.now + STORE_ORIGIN)
     }
 
+    /// R answers, or does not.
+    pub(super) fn store_stands(&mut self, stands: Stands) {
+        let Some(store) = self.store.as_mut() else { return };
+        store.stands = stands;
+        let mut lines: Vec<_> = std::mem::take(&mut store.lines).into_iter().collect();
+        if stands != Stands::Up {
+            return;
+        }
+        let now = self.now;
+        let given_up = |line: &[Waits]| line.first().is_some_and(|it| now - it.since >= PATIENCE);
+        let deaf = lines.iter().filter(|it| given_up(&it.1)).map(|it| it.0);
+        store.deaf = deaf.collect();
+        // Which of them it reads first nobody knows.
+        for last in (1..lines.len()).rev() {
+            lines.swap(last, self.rng.next() as usize % (last + 1));
+        }
+        for (id, line) in lines {
+            let first = line.first().map_or(0, |it| it.since);
+            // What was said later waited for an answer to that, and not on the line.
+            let sent = line.iter().filter(|it| !given_up(&line) || it.since == first);
+            for it in sent.filter(|it| now - it.since <= LASTS) {
+                let late = Span::from_millis(now - it.since);
+                self.carry_out(id, late, it.number, &it.request);
+            }
+        }
+        if let Some(store) = self.store.as_mut() {
+            store.deaf.clear();
+        }
+    }
+
     /// A node asks R, if the path stands.
     pub(super) fn ask_store(&mut self, node: usize, number: u64, request: &Request) {
-        let now = self.store_now();
-        let id = self.node_id(node);
+        let (now, id) = (self.now, self.node_id(node));
         let cut = self.nodes[node].cut;
-        let Some(store) = self.store.as_mut().filter(|it| !it.down && !cut) else { return };
-        let mut said = played::ask(&mut store.twin, now, id, request);
+        let Some(store) = self.store.as_mut().filter(|_| !cut) else { return };
+        match store.stands {
+            Stands::Up => self.carry_out(id, Span::ZERO, number, request),
+            Stands::Down => {}
+            Stands::Still => {
+                let line = store.lines.entry(id).or_default();
+                if line.first().is_none_or(|it| now - it.since < PATIENCE) {
+                    line.push(Waits { since: now, number, request: request.clone() });
+                }
+            }
+        }
+    }
+
+    /// R does what the run of a node asked so long ago.
+    fn carry_out(&mut self, id: NodeId, late: Span, number: u64, request: &Request) {
+        let now = self.store_now();
+        let Some(store) = self.store.as_mut() else { return };
+        let mut said = played::ask(&mut store.twin, now, late, id, request);
         if let Some(redis) = store.played.as_mut() {
             let limit = self.scenario.settings.engine.roster_limit();
             let nodes = &self.nodes;
@@ -97,7 +168,7 @@ impl World<'_> {
                         && !(node.cut || node.paused)
                 })
             };
-            let by_twin = std::mem::replace(&mut said, played::ask(redis, now, id, request));
+            let by_twin = std::mem::replace(&mut said, played::ask(redis, now, late, id, request));
             played::compare(request, limit, &heeds, &by_twin, &said);
             // Both are asked on with what this says; generations only have to rise.
             said.0.held = by_twin.0.held;
@@ -111,22 +182,29 @@ impl World<'_> {
             _ => false,
         };
         if !is_plain {
-            self.note(|| format!("R ← {id:?} {request:?}"));
+            let late = if late == Span::ZERO { "" } else { "late, " };
+            self.note(|| format!("R ← {id:?} {late}{request:?}"));
         }
         // Notices of a change go before the answer to the request that caused it.
         for (to, number, notice) in notices {
             self.note(|| format!("R → {to:?} {notice:?}"));
-            if let Some(to) = self.node_of(to)
-                && !self.nodes[to].cut
-            {
-                self.send_from_store(to, FromStore::Notice(number, notice));
+            if let Some(node) = self.hearer(to) {
+                self.send_from_store(node, FromStore::Notice(number, notice));
             }
         }
-        self.send_from_store(node, FromStore::Reply(number, reply));
+        if let Some(node) = self.hearer(id) {
+            self.send_from_store(node, FromStore::Reply(number, reply));
+        }
         if let Request::Connect(register) = request {
             let name = &register.name;
             self.note_generation(name.user.to_string(), name.session.to_string());
         }
+    }
+
+    /// The node whose run hears what R says.
+    fn hearer(&self, id: NodeId) -> Option<usize> {
+        let is_deaf = self.store.as_ref().is_some_and(|it| it.deaf.contains(&id));
+        self.node_of(id).filter(|it| !is_deaf && !self.nodes[*it].cut)
     }
 
     fn send_from_store(&mut self, node: usize, message: FromStore) {

@@ -9,7 +9,7 @@
 local MOST = 256
 
 local user, id, seat = user_of(ARGV[9]), ARGV[10], tonumber(ARGV[11])
-local since = tonumber(ARGV[12])
+local since, silence = tonumber(ARGV[12]) + late, tonumber(ARGV[13]) + late
 local connected = math.max(now - since, 0)
 local before = user.sessions[id]
 if user.record and user.record[REVOKED] then
@@ -22,8 +22,13 @@ if before and is_later(before, seat, connected, since ~= 0)
   held[1] = 'another'
   return finish()
 end
+-- Its node has told of its end since: what is late of it is older.
+if late ~= 0 and not before and is_end_of(user, id, seat) then
+  held[1] = 'over'
+  return finish()
+end
 -- While the partition is warming up it cannot know: it may have lost the session, and then nobody has ended it.
-if not before and tonumber(ARGV[13]) >= ends and warm <= now then
+if not before and silence >= ends and warm <= now then
   held[1] = 'over'
   return finish()
 end
@@ -37,11 +42,11 @@ local mode_before = record[MODE]
 if ARGV[18] ~= '' then
   local mode, revision = tonumber(ARGV[18]), tonumber(ARGV[19])
   if ARGV[20] == '1' then
-    record[REVISION] = math.max(record[REVISION], revision)
-    choose(user, now, mode)
-    user.said = user.said or {}
-    user.said.m = { connected, me }
-    user.new_said = true
+    -- One that is late counts unless another has been made since.
+    if is_latest(user, 'm', since) then
+      record[REVISION] = math.max(record[REVISION], revision)
+      choose(user, now, mode)
+    end
   elseif not record[CHOSEN] and revision > record[REVISION] then
     record[REVISION] = revision
     put_mode(user, now, mode)
@@ -60,7 +65,7 @@ else
 end
 
 local passive = ARGV[15] == '1'
-local session = { me, seat, connected, now - tonumber(ARGV[13]), 0, false, false, passive, generation, now, '', false }
+local session = { me, seat, connected, now - silence, 0, false, false, passive, generation, now, '', false }
 if before then
   session[IDLE], session[SINCE], session[DEVICE], session[ROOMS] =
     before[IDLE], before[SINCE], before[DEVICE], before[ROOMS]
@@ -71,9 +76,9 @@ if ARGV[16] ~= '' then
   session[IDLE] = ARGV[16] == '1'
 end
 if ARGV[17] ~= '' then
-  session[UNTIL] = now + tonumber(ARGV[17])
+  session[UNTIL] = now + math.max(tonumber(ARGV[17]) - late, 0)
 end
-session[COVERED] = thin and session[UNTIL] == 0 and tonumber(ARGV[13]) <= beat
+session[COVERED] = thin and session[UNTIL] == 0 and silence <= beat
 if ARGV[21] ~= '' then
   session[DEVICE] = ARGV[21]
 end

@@ -23,7 +23,8 @@ end
 
 for i = 9, #ARGV, 7 do
   local user, id, seat = user_of(ARGV[i]), ARGV[i + 1], tonumber(ARGV[i + 2])
-  local heard, connected = math.max(now - tonumber(ARGV[i + 3]), 0), math.max(now - tonumber(ARGV[i + 4]), 0)
+  local told = now - late
+  local heard, connected = math.max(told - tonumber(ARGV[i + 3]), 0), math.max(told - tonumber(ARGV[i + 4]), 0)
   if user.sessions[id] then
     end_held(user, id, seat, heard, connected, ARGV[i + 6] == '1')
   elseif not has_ended_since(user, id, seat, connected) and not is_end_of(user, id, seat) then

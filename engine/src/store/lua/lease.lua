@@ -23,7 +23,7 @@ for _ = 1, tonumber(ARGV[10]) do
   local session = claimed(user, ARGV[at + 1], tonumber(ARGV[at + 2]))
   if session then
     session[COVERED] = false
-    session[LAST] = math.max(session[LAST], now - tonumber(ARGV[at + 3]))
+    session[LAST] = math.max(session[LAST], now - late - tonumber(ARGV[at + 3]))
     place(user, ARGV[at + 1])
   end
   at = at + 4

@@ -141,8 +141,11 @@ else
         set_bar(it, user.name, { bar[BEHIND], 0, false, false })
       end
     end
-  elseif is_latest(user, kind, tonumber(ARGV[12])) and user.name ~= viewer then
-    set_block(user, load(viewer), what == 'block', now - tonumber(ARGV[12]))
+  else
+    local since = tonumber(ARGV[12]) + late
+    if is_latest(user, kind, since) and user.name ~= viewer then
+      set_block(user, load(viewer), what == 'block', now - since)
+    end
   end
 end
 return settle_all()

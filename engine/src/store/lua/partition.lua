@@ -8,12 +8,12 @@
 -- ARGV[5]   how long before its node's lease was renewed a covered session was heard at least: beat + sweep
 -- ARGV[6]   1 if nodes cover their sessions, in place of renewing each
 -- ARGV[7]   up to how many members a room names all
--- ARGV[8]   for how long users are unknown if the partition is found empty; then, after a blank, until when the node waits
---           for this, by the clock here, or 0
+-- ARGV[8]   for how long users are unknown if the partition is found empty; then, after blanks, when the node asked for
+--           this, by the clock here, or 0: just now; and over which of its lines, or 0: it has only this one
 -- ARGV[9..] the script's own
 --
 -- {tag}           epoch, generation, warm (until), spared (until), again (asked), outlooks, rooms (counters), run, untold
--- {tag}:nodes     by node: asked, beaten, renewed, spared, told, swept, hears
+-- {tag}:nodes     by node: asked, beaten, renewed, spared, told, swept, hears, line
 -- {tag}:due       sessions with a deadline of their own, by it
 -- {tag}:c:NODE    sessions that the node covers
 -- {tag}:u:USER    a user: see people.lua
@@ -25,11 +25,20 @@ local ttl, ends, beat = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local covers, thin, room_limit = tonumber(ARGV[5]), ARGV[6] == '1', tonumber(ARGV[7])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local warmth, waits = string.match(ARGV[8], '^(%d+) (%d+)$')
-if waits ~= '0' and now > tonumber(waits) then
-  -- The server stood still, and the node has told it anew since or is no more: what was new then is not now.
+local warmth, asked, line = string.match(ARGV[8], '^(%d+) (%d+) (%d+)$')
+
+-- A node waits no longer than this: no batch takes longer than 2.5 s, and at most one goes before it.
+local LASTS = 6000
+-- What is carried out sooner than this after it was asked is carried out at once: by so much a node may misread the clock.
+local AT_ONCE = 50
+
+-- By how much this is late, as where the server stood still: all that it tells of is that much older, and what the node has
+-- told anew since may have come before it.
+local late = asked == '0' and 0 or now - tonumber(asked)
+if late > LASTS then
   return redis.error_reply('LATE nobody waits for this any more')
 end
+late = late >= AT_ONCE and late or 0
 
 -- A node renews its lease so often: what it covers may have been heard up to so long after the last renewal.
 local RENEWED_EVERY = 1000
@@ -90,8 +99,8 @@ local function ago(at)
 end
 
 -- Nodes ------------------------------------------------------------------------------------------
--- HEARS rises when the node lets go of whatever it wanted to hear of, or is forgotten with it.
-local ASKED, BEATEN, RENEWED, SPARED, TOLD, SWEPT, HEARS = 1, 2, 3, 4, 5, 6, 7
+-- HEARS rises when the node lets go of whatever it wanted to hear of, or is forgotten with it. LINE is its latest.
+local ASKED, BEATEN, RENEWED, SPARED, TOLD, SWEPT, HEARS, LINE = 1, 2, 3, 4, 5, 6, 7, 8
 local nodes, changed_nodes, notices = {}, {}, {}
 
 local function node_of(id)
@@ -115,6 +124,14 @@ local function myself()
   end
   return row
 end
+
+-- Whether this came over an earlier line than the node's latest, over which it has told all it had to say since.
+local function is_past()
+  local row = line ~= '0' and node_of(me)
+  return row and row[LINE] and row[LINE] > tonumber(line)
+end
+
+local PAST = 'PAST the node speaks over another line'
 
 -- Sends a notice to a run of a node, of which kind and in words that are put together already; none if it is long gone.
 local function tell_words(id, kind, notice)

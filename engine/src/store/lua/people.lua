@@ -6,6 +6,9 @@
 --   d      when each thing about the user was said last, and by which node
 --   w      nodes that are told of the user
 --   o      nodes that are told of its sessions
+if is_past() then
+  return redis.error_reply(PAST)
+end
 local STATE, VERSION, OWN_STATE, OWN_VERSION, DIFFERS, SEEN, HEARD = 1, 2, 3, 4, 5, 6, 7
 local MODE, REVISION, CHOSEN, REVOKED, WISH, WISHES, NOTE = 8, 9, 10, 11, 12, 13, 14
 local NODE, SEAT, CONNECTED, LAST, UNTIL, COVERED, IDLE, PASSIVE = 1, 2, 3, 4, 5, 6, 7, 8

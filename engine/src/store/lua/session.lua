@@ -14,7 +14,7 @@ if what == 'join' or what == 'leave' then
 end
 
 local function heard_since()
-  session[LAST] = math.max(session[LAST], now - tonumber(ARGV[13]))
+  session[LAST] = math.max(session[LAST], now - late - tonumber(ARGV[13]))
 end
 
 if what == 'sign_out' then
@@ -33,7 +33,7 @@ elseif what == 'renew' then
   place(user, id)
 elseif what == 'linger' then
   heard_since()
-  session[UNTIL] = now + tonumber(ARGV[14])
+  session[UNTIL] = now + math.max(tonumber(ARGV[14]) - late, 0)
   -- Its node's signs of life are none of its own any more.
   session[COVERED] = false
   user.followed = true

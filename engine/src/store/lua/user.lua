@@ -5,10 +5,10 @@
 -- ARGV[11] how long ago that was said
 -- ARGV[12] the mode, the note or the wish
 -- ARGV[13] the session that said it, ARGV[14] its seat, ARGV[15] connected so long ago; not there: the application says it
-local what, user, since = ARGV[9], user_of(ARGV[10]), tonumber(ARGV[11])
+local what, user, since = ARGV[9], user_of(ARGV[10]), tonumber(ARGV[11]) + late
 
 if ARGV[13] then
-  local id, seat, connected = ARGV[13], tonumber(ARGV[14]), now - tonumber(ARGV[15])
+  local id, seat, connected = ARGV[13], tonumber(ARGV[14]), now - late - tonumber(ARGV[15])
   local session, ended = user.sessions[id], user.ended[id]
   if session and is_later(session, seat, connected, true) and session[CONNECTED] <= now - since
     or not session and has_ended_since(user, id, seat, connected) and ended[1] <= now - since then

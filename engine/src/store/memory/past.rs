@@ -91,11 +91,6 @@ impl Past {
         self.said.get(user).and_then(|it| it.revoked).is_some_and(|it| it.0 <= at)
     }
 
-    /// The user chose a mode with a connect.
-    pub(super) fn chose(&mut self, user: &Arc<str>, at: Time, node: NodeId) {
-        self.said.entry(Arc::clone(user)).or_default().mode = Some((at, node));
-    }
-
     /// A session ends whose last connect was this claim's, then.
     pub(super) fn ended(&mut self, now: Time, name: SessionName, claim: Claim, connected: Time) {
         self.order.push_back((now, name.clone()));

@@ -3,13 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
-use super::{MemoryStore, NodeRow};
+use super::{AT_ONCE, MemoryStore, NodeRow};
 use crate::store::{HeldBy, NodeId, Notice, Place, Reply, Report, Request, Store};
 
 impl Store for MemoryStore {
-    fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply {
+    fn handle_late(&mut self, now: Time, late: Span, node: NodeId, request: &Request) -> Reply {
+        self.late = if late < AT_ONCE || on(Fault::LateIsNew) { Span::ZERO } else { late };
+        let aged;
+        let request = if self.late == Span::ZERO {
+            request
+        } else {
+            aged = request.aged(self.late);
+            &aged
+        };
         let mut turned = Vec::new();
         let mut reports = Vec::new();
         let mut outlooks = Vec::new();

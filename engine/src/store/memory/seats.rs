@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::limits::ROOMS;
 use greendot_protocol::sabotage::{Fault, on};
-use greendot_protocol::{Span, Time};
+use greendot_protocol::{ModeChoice, Span, Time};
 
 use super::MemoryStore;
 use crate::core::directory::{Joining, SessionId, UserId};
@@ -149,6 +149,10 @@ impl MemoryStore {
             return HeldBy::Another;
         }
         let ends = self.settings.ttl + self.settings.expiry_grace;
+        // Its node has told of its end since: what is late of it is older.
+        if before.is_none() && self.late != Span::ZERO && self.past.knows_end_of(name, claim) {
+            return HeldBy::Over;
+        }
         // While the store is warming up it cannot know: it may have lost the session, and then nobody has ended it.
         if before.is_none() && register.heard_ago >= ends && self.warm_until.is_none() {
             return HeldBy::Over;
@@ -165,6 +169,12 @@ impl MemoryStore {
         let same = before.is_none_or(|it| it.claim == claim);
         let held = present.filter(|_| same).and_then(|it| self.directory.view(it));
         let generation = register.generation.or(held.map(|it| it.generation));
+        // A choice that is late counts unless another has been made since.
+        let (user, ago) = (&name.user, register.connected_ago);
+        let latest = |it: &ModeChoice| {
+            !it.fresh || self.past.is_latest(now, user, node, ago, |it| &mut it.mode)
+        };
+        let mode = register.mode.filter(latest);
         let joined = self.directory.connect(
             now,
             &Joining {
@@ -172,14 +182,11 @@ impl MemoryStore {
                 session: &name.session,
                 passive: register.passive,
                 idle: register.idle,
-                mode: register.mode,
+                mode,
                 device: &register.device,
                 generation: generation.filter(|_| same),
             },
         );
-        if register.mode.is_some_and(|it| it.fresh) {
-            self.past.chose(&name.user, connected, node);
-        }
         let session = joined.session;
         if register.lingers_for.is_some() {
             self.directory.linger(session);

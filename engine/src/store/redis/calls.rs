@@ -6,8 +6,8 @@ use greendot_protocol::Span;
 use redis::Cmd;
 
 use super::keys::Keys;
-use super::patience::Patience;
 use super::scripts::{Name, Scripts};
+use super::stamps::Stamps;
 use crate::core::Settings;
 use crate::store::{Departed, NodeId, Register, Request, SessionName, Silent, Speaker};
 
@@ -24,6 +24,8 @@ pub(super) struct Call {
     pub(super) command: Cmd,
     /// The last arguments, if what they say may go with another call of the kind, right behind what that one says.
     pub(super) joins: Option<Vec<String>>,
+    /// When it was made, by the server's clock; 0 if that is not known.
+    pub(super) asked: i64,
 }
 
 /// Writes calls in the name of a node.
@@ -33,8 +35,10 @@ pub(super) struct Calls {
     scripts: Arc<Scripts>,
     /// What all scripts are told.
     common: [String; 8],
-    /// Until when they may be carried out; none: whenever.
-    pub(super) patience: Option<Patience>,
+    /// What they say of themselves.
+    pub(super) stamps: Option<Stamps>,
+    /// When they are made otherwise; 0: whenever.
+    asked: i64,
     node: u64,
     /// Words to all nodes that were said so far.
     words: u64,
@@ -47,7 +51,7 @@ impl Calls {
         node: NodeId,
         settings: &Settings,
         thin: bool,
-        patience: Option<Patience>,
+        stamps: Option<Stamps>,
     ) -> Self {
         let millis = |span: Span| span.as_millis().to_string();
         let common = [
@@ -60,7 +64,13 @@ impl Calls {
             settings.roster_limit().to_string(),
             millis(settings.warmup()),
         ];
-        Self { keys, scripts, common, patience, node: node.0, words: 0 }
+        Self { keys, scripts, common, stamps, asked: 0, node: node.0, words: 0 }
+    }
+
+    /// What is made from now on is made at that time of a played store's clock.
+    #[cfg(feature = "redis-played")]
+    pub(super) fn asked_at(&mut self, at: i64) {
+        self.asked = at;
     }
 
     /// Where a partition tells this node.
@@ -75,19 +85,20 @@ impl Calls {
     fn call(&self, partition: usize, name: Name) -> Call {
         let mut command = Cmd::new();
         command.arg("EVALSHA").arg(self.scripts.hash(name));
-        self.fill(partition, command, self.patience.as_ref())
+        self.fill(partition, command, self.stamps.as_ref())
     }
 
     /// What every script is told.
-    fn fill(&self, partition: usize, mut command: Cmd, patience: Option<&Patience>) -> Call {
+    fn fill(&self, partition: usize, mut command: Cmd, stamps: Option<&Stamps>) -> Call {
         command.arg(1).arg(self.keys.tag(partition));
         let [others @ .., warmup] = &self.common;
         for it in others {
             command.arg(it);
         }
-        let until = patience.map_or(0, |it| it.until(partition));
-        command.arg(format!("{warmup} {until}"));
-        Call { partition, command, joins: None }
+        let asked = stamps.map_or(self.asked, |it| it.there(partition));
+        let line = stamps.map_or(0, |it| it.line(partition));
+        command.arg(format!("{warmup} {asked} {line}"));
+        Call { partition, command, joins: None, asked }
     }
 
     /// Calls for each partition that has any of the names; `what` goes before them.
@@ -122,8 +133,8 @@ impl Calls {
         (0..self.keys.count()).flat_map(of).map(|(it, names)| call(it, names)).collect()
     }
 
-    /// The node reaches the server of this partition. What is missing yet is the last argument: the
-    /// server's run. The script goes along, as nothing is loaded before it has been run. `fresh`:
+    /// The node reaches the server of this partition. What is missing yet are the last arguments: the server's run, and the line's
+    /// number. The script goes along, as nothing is loaded before it has been run. `fresh`:
     /// nothing was there before, should the partition be found empty.
     pub(super) fn open(&self, partition: usize, fresh: bool) -> Call {
         let mut command = Cmd::new();

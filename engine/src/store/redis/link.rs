@@ -15,8 +15,9 @@ use tokio::sync::mpsc;
 
 use super::OpenError;
 use super::calls::{Call, Calls, SLICE};
-use super::patience::Patience;
+use super::part::Part;
 use super::server::{About, Place};
+use super::stamps::Stamps;
 use crate::clock::{sleep, spawn, timeout};
 
 /// How long a server may take for a batch.
@@ -30,6 +31,9 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(50), Duration::from_m
 
 /// Scripts in a batch.
 const BATCH: usize = 256;
+
+/// What was made within so long goes together, as if it had been made at once: as the scripts have it.
+const AT_ONCE: i64 = 50;
 
 /// Scripts that may wait for a server. A healthy one lets few wait.
 const QUEUE: usize = 1 << 15;
@@ -78,8 +82,8 @@ impl Link {
             opens: partitions.iter().map(|&it| calls.open(it, fresh)).collect(),
             opens_anew: partitions.iter().map(|&it| calls.open(it, false)).collect(),
         };
-        let patience = calls.patience.clone();
-        let line = Line { client, place: place.clone(), opening, patience, events };
+        let stamps = calls.stamps.clone();
+        let line = Line { client, place: place.clone(), opening, stamps, events };
         spawn(line.run(waiting));
         Self { place, queue }
     }
@@ -104,7 +108,7 @@ struct Line {
     client: redis::Client,
     place: Place,
     opening: Opening,
-    patience: Option<Patience>,
+    stamps: Option<Stamps>,
     events: mpsc::UnboundedSender<Event>,
 }
 
@@ -176,9 +180,10 @@ impl Line {
         for (_, channel) in &self.opening.partitions {
             pipeline.cmd("SSUBSCRIBE").arg(channel);
         }
+        let line = self.stamps.as_ref().map_or(0, Stamps::next_line);
         for it in &self.opening.opens {
             let mut command = it.command.clone();
-            command.arg(about.run());
+            command.arg(about.run()).arg(line);
             pipeline.add_command(command);
         }
         for it in &self.opening.scripts {
@@ -197,7 +202,10 @@ impl Line {
             }
         }
         // Before anything is asked of this server, which may be another one than before.
-        self.compare(&mut connection, None).await?;
+        if let Some(stamps) = &self.stamps {
+            stamps.compare(&mut connection, self.partitions()).await?;
+            stamps.take_line(self.partitions(), line);
+        }
         let _ = self.events.send(Event::Opened(self.place.clone(), opened));
         Ok(connection)
     }
@@ -209,23 +217,22 @@ impl Line {
         waiting: &mut mpsc::Receiver<(Ticket, Call)>,
     ) -> Option<OpenError> {
         let mut batch = Vec::with_capacity(BATCH);
-        let mut compared = None;
         loop {
-            match self.compare(&mut connection, compared).await {
-                Ok(last) => compared = last,
-                Err(error) => return Some(OpenError::Redis(error)),
-            }
             if waiting.recv_many(&mut batch, BATCH).await == 0 {
                 return None;
             }
             let (pipeline, joined) = pipeline_of(&batch);
             let count = joined.len();
+            let asked = self.stamps.as_ref().map(Stamps::now);
             let mut answered = connection.req_packed_commands(&pipeline, 0, count).await;
             if answered.as_ref().is_ok_and(|it| all_unknown(it)) {
                 answered = self.ask_anew(&mut connection, &pipeline, count).await;
             }
             let failed = match answered {
-                Ok(answers) => self.pass_on(&batch, &joined, answers),
+                Ok(answers) => {
+                    self.read_clock(asked, &answers);
+                    self.pass_on(&batch, &joined, answers)
+                }
                 Err(error) => {
                     self.fail_all(&batch, &joined);
                     Some(OpenError::Redis(error))
@@ -238,15 +245,18 @@ impl Line {
         }
     }
 
-    /// Learns how the server's clock stands, every now and then.
-    async fn compare(
-        &self,
-        connection: &mut MultiplexedConnection,
-        last: Option<Time>,
-    ) -> RedisResult<Option<Time>> {
-        let Some(patience) = &self.patience else { return Ok(None) };
-        let partitions = self.opening.partitions.iter().map(|it| it.0);
-        patience.compare(connection, partitions, last).await.map(Some)
+    fn partitions(&self) -> impl Iterator<Item = usize> {
+        self.opening.partitions.iter().map(|it| it.0)
+    }
+
+    /// Learns from the answers to what was asked then how the server's clock stands.
+    fn read_clock(&self, asked: Option<Time>, answers: &[Value]) {
+        if let (Some(stamps), Some(asked)) = (&self.stamps, asked)
+            && let Some(Value::BulkString(row)) = answers.last()
+            && let Ok(told) = Part::time_of(row)
+        {
+            stamps.hear(self.partitions(), asked, told);
+        }
     }
 
     /// The scripts were flushed: loads them again, and asks once more.
@@ -282,6 +292,11 @@ impl Line {
                     }
                     continue;
                 }
+                // Made before this line was there.
+                Value::ServerError(error) if error.code() == "PAST" => {
+                    self.fail_all(batch, &joined[at..=at]);
+                    continue;
+                }
                 Value::ServerError(error) => OpenError::Redis(error.into()),
                 other => OpenError::Answer(format!("{other:?}")),
             };
@@ -307,7 +322,10 @@ fn pipeline_of(batch: &[(Ticket, Call)]) -> (redis::Pipeline, Vec<Vec<usize>>) {
     // By partition: its last command, if others may go with that.
     let mut open: HashMap<usize, usize> = HashMap::new();
     for (place, (_, call)) in batch.iter().enumerate() {
-        let with = open.get(&call.partition).copied().filter(|it| joined[*it].len() < SLICE);
+        let with = open.get(&call.partition).copied().filter(|it| {
+            let first = &batch[joined[*it][0]].1;
+            joined[*it].len() < SLICE && call.asked - first.asked < AT_ONCE
+        });
         match (&call.joins, with) {
             (Some(words), Some(at)) => {
                 commands[at].arg(words);

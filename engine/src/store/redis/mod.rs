@@ -14,11 +14,11 @@ mod keys;
 mod link;
 mod notice;
 mod part;
-mod patience;
 #[cfg(feature = "redis-played")]
 mod played;
 mod scripts;
 mod server;
+mod stamps;
 mod words;
 
 use std::sync::Arc;
@@ -30,8 +30,8 @@ use self::calls::Calls;
 use self::client::{Asked, Client};
 use self::dial::{connection_info, first_look};
 use self::keys::Keys;
-use self::patience::Patience;
 use self::scripts::Scripts;
+use self::stamps::Stamps;
 use super::{FromStore, NodeId, Request};
 use crate::core::Settings;
 
@@ -111,8 +111,8 @@ impl RedisStore {
         let keys = Keys::new(&self.prefix, self.partitions)?;
         let map = first_look(&info, self, &keys, settings).await?;
         let scripts = Arc::new(Scripts::new());
-        let patience = Some(Patience::new(keys.count()));
-        let calls = Calls::new(keys.clone(), scripts, node, settings, true, patience);
+        let stamps = Some(Stamps::new(keys.count()));
+        let calls = Calls::new(keys.clone(), scripts, node, settings, true, stamps);
         let (out, said) = mpsc::unbounded_channel();
         let (asks, asked) = Client::queue();
         let client = Client::new(keys, calls, map, info, settings.roster_limit(), fresh, out)?;

@@ -46,6 +46,13 @@ pub(super) struct PartRoster {
 }
 
 impl Part {
+    /// When a script answered, by its server's clock.
+    pub(super) fn time_of(row: &[u8]) -> Result<Time, BadWords> {
+        let mut words = Words::new(row);
+        words.text()?;
+        words.number().map(Time::from_millis)
+    }
+
     pub(super) fn read(row: &[u8]) -> Result<Self, BadWords> {
         let mut words = Words::new(row);
         let it = &mut words;

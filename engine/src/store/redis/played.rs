@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use greendot_protocol::Time;
+use greendot_protocol::{Span, Time};
 use redis::{Connection, RedisResult};
 
 use super::OpenError;
@@ -99,7 +99,7 @@ impl PlayedRedis {
         let mut opening: Vec<_> =
             (0..self.keys.count()).map(|it| calls.open(it, self.fresh)).collect();
         for it in &mut opening {
-            it.command.arg("played");
+            it.command.arg("played").arg(1);
         }
         (calls, opening)
     }
@@ -151,7 +151,13 @@ impl PlayedRedis {
         Ok((parts, partitions.into_iter().zip(lists).collect()))
     }
 
-    fn ask(&mut self, now: Time, node: NodeId, request: &Request) -> RedisResult<Reply> {
+    fn ask(
+        &mut self,
+        now: Time,
+        late: Span,
+        node: NodeId,
+        request: &Request,
+    ) -> RedisResult<Reply> {
         let partitions = self.keys.count();
         if !self.nodes.contains_key(&node) {
             let (calls, opening) = self.opening(node);
@@ -165,6 +171,7 @@ impl PlayedRedis {
             unreachable!("just put there")
         };
         composer.begin(request);
+        calls.asked_at((now - late).as_millis() as i64);
         let calls = match request {
             Request::Sweep => (0..partitions).map(|it| calls.sweep(it)).collect(),
             _ => calls.of(request),
@@ -204,8 +211,8 @@ impl Store for PlayedRedis {
     /// # Panics
     ///
     /// If Redis does not do what it is asked: this is a test.
-    fn handle(&mut self, now: Time, node: NodeId, request: &Request) -> Reply {
-        self.ask(now, node, request).unwrap_or_else(|error| panic!("{request:?}: {error}"))
+    fn handle_late(&mut self, now: Time, late: Span, node: NodeId, request: &Request) -> Reply {
+        self.ask(now, late, node, request).unwrap_or_else(|error| panic!("{request:?}: {error}"))
     }
 
     fn poll_notice(&mut self) -> Option<(NodeId, u64, Notice)> {

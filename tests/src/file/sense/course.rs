@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::fields::nearest;
 use super::super::write::secs;
-use super::super::{Kind, Scenario, Step, Verb};
+use super::super::{Kind, Scenario, Stands, Step, Verb};
 
 /// What stands and what is the matter with whom. Who has been paused, cut, stalled and the like is
 /// until the script ends it in so many words, whatever happens meanwhile.
@@ -66,9 +66,11 @@ impl<'a> Course<'a> {
                     return Err(format!("\"{node}\" runs: `kill` or `drain` comes before"));
                 }
             }
-            Verb::Store { up: false } => _ = self.states.insert(("store", "")),
-            Verb::Store { up: true } if !self.states.remove(&("store", "")) => {
-                return Err("the store is not down: `store`: \"down\" comes before".into());
+            Verb::Store { stands: Stands::Down | Stands::Still } => {
+                _ = self.states.insert(("store", ""));
+            }
+            Verb::Store { stands: Stands::Up } if !self.states.remove(&("store", "")) => {
+                return Err("the store is up: `store`: \"down\" or \"still\" comes before".into());
             }
             Verb::Connect { user, session, conn, .. } if !is_session(conn, user, session) => {
                 if let Some(before) = self.conns.insert(conn, step.at) {

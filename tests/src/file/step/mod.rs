@@ -35,6 +35,30 @@ pub enum LinkAction {
     Disconnect,
 }
 
+/// How the shared store stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stands {
+    /// It answers.
+    Up,
+    /// It answers nothing, and what it is asked is lost.
+    Down,
+    /// It stands still: what it is asked waits.
+    Still,
+}
+
+impl Stands {
+    pub(crate) const ALL: [Self; 3] = [Self::Up, Self::Down, Self::Still];
+
+    /// As the format has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Down => "down",
+            Self::Still => "still",
+        }
+    }
+}
+
 /// A frame fed to a client core.
 #[derive(Clone, Debug)]
 pub struct FrameStep {
@@ -150,7 +174,7 @@ pub enum Verb {
         cut: bool,
     },
     Store {
-        up: bool,
+        stands: Stands,
     },
     Skew {
         who: String,

@@ -6,7 +6,7 @@ use super::super::fields::{Fields, nearest, oddest, state, whole};
 use super::super::json::{Json, JsonKind};
 use super::super::range::Copy;
 use super::super::{FileError, Kind};
-use super::{Callback, FrameStep, LINKS, LinkAction, Step, Verb};
+use super::{Callback, FrameStep, LINKS, LinkAction, Stands, Step, Verb};
 
 const ENGINE: u8 = Kind::Engine.bit();
 const WORLD: u8 = Kind::World.bit();
@@ -231,7 +231,8 @@ impl Verb {
             "cut" => Self::Cut { node: text(fields)?, cut: true },
             "heal" => Self::Cut { node: text(fields)?, cut: false },
             "store" => {
-                Self::Store { up: fields.need_choice("store", &[("up", true), ("down", false)])? }
+                let known = Stands::ALL.map(|it| (it.name(), it));
+                Self::Store { stands: fields.need_choice("store", &known)? }
             }
             "skew" => Self::Skew { who: text(fields)?, by: fields.signed_time("by")? },
             "lose_answers" => {

@@ -2,7 +2,7 @@
 
 use super::devices::ends;
 use super::draft::{Draft, Still};
-use crate::file::{FileSettings, Verb};
+use crate::file::{FileSettings, Stands, Verb};
 
 impl Draft {
     /// Heals everything; tells when the world ends.
@@ -23,7 +23,7 @@ impl Draft {
             }
         }
         if self.down {
-            self.step(Verb::Store { up: true });
+            self.step(Verb::Store { stands: Stands::Up });
         }
         for device in 0..self.devices.len() {
             let client = self.devices[device].name.clone();

@@ -1,7 +1,7 @@
 //! Steps of nodes and of the store they share.
 
 use super::draft::Draft;
-use crate::file::{Kind, Verb};
+use crate::file::{Kind, Stands, Verb};
 
 impl Draft {
     pub(super) fn node_step(&mut self) {
@@ -13,7 +13,12 @@ impl Draft {
             6..=7 if several => self.cut_or_heal(node),
             8..=9 if several => {
                 self.down = !self.down;
-                self.step(Verb::Store { up: !self.down });
+                let stands = match self.down {
+                    true if self.rng.one_in(2) => Stands::Still,
+                    true => Stands::Down,
+                    false => Stands::Up,
+                };
+                self.step(Verb::Store { stands });
             }
             10 if several && self.kind == Kind::Engine => {
                 let node = self.nodes[node].name.clone();

@@ -5,7 +5,7 @@ use greendot_protocol::CloseCode;
 use super::Oracle;
 use super::conn::Conn;
 use super::device::{Device, Interest};
-use crate::file::{Scenario, Verb};
+use crate::file::{Scenario, Stands, Verb};
 
 impl Oracle<'_> {
     pub(super) fn step(&mut self, index: usize) {
@@ -71,9 +71,9 @@ impl Oracle<'_> {
                 self.cluster.nodes[node].cut = *cut;
                 self.settle_nodes();
             }
-            Verb::Store { up } => {
+            Verb::Store { stands } => {
                 self.disordered = true;
-                self.cluster.down = !up;
+                self.cluster.down = *stands != Stands::Up;
                 self.settle_nodes();
             }
             Verb::Hold { node, until } => {
