@@ -42,6 +42,7 @@ faults! {
     ReplacedUntold "replaced-untold": "The store tells nobody of a take-over.",
     GapLeftOpen "gap-left-open": "A node that stood still leaves it at one beat, which renews nothing.",
     SilenceUntold "silence-untold": "A node that stood still covers whom it has not heard meanwhile.",
+    GoodbyeAtOnce "goodbye-at-once": "What was said in an outage is told before the other nodes have registered what they hold.",
     CoveredForever "covered-forever": "The store ends no session of a node that has died.",
     VersionUnchecked "version-unchecked": "A client takes an older version.",
     EpochUnchecked "epoch-unchecked": "A client takes words of an epoch that it has left.",

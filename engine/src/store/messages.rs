@@ -342,6 +342,24 @@ impl Request {
                 | Self::Leave { .. }
         )
     }
+
+    /// Whose session, choice or note it tells of, if it tells of one that there still is.
+    pub(crate) fn user(&self) -> Option<&str> {
+        match self {
+            Self::Connect(Register { name, .. })
+            | Self::Renew(Silent { name, .. })
+            | Self::Revive(Silent { name, .. })
+            | Self::Linger { name, .. }
+            | Self::SetIdle { name, .. }
+            | Self::Join { name, .. }
+            | Self::Leave { name, .. } => Some(&name.user),
+            Self::SetMode { user, .. }
+            | Self::SetNote { user, .. }
+            | Self::SetLastSeen { user, .. }
+            | Self::SetBlock { user, .. } => Some(user),
+            _ => None,
+        }
+    }
 }
 
 /// How a user stands.

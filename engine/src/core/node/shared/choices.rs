@@ -42,11 +42,12 @@ impl Node {
     /// Whether what the connection's user chose is on its way to the store: what would settle it has to wait. Not for long,
     /// for a store that does not answer is soon out of reach, and a stale node settles nothing.
     pub(in crate::core::node) fn is_unsettled(&self, conn: ConnId) -> bool {
-        let Some(shared) = self.shared.as_ref().filter(|it| !it.choices.0.is_empty()) else {
+        let Some(shared) = self.shared.as_ref().filter(|it| !it.is_stale()) else { return false };
+        if shared.choices.0.is_empty() && shared.hiders.is_empty() {
             return false;
-        };
-        let user = self.user_of(conn).map(|it| self.directory.name(it));
-        !shared.is_stale() && user.is_some_and(|it| shared.choices.0.contains_key(&**it))
+        }
+        let Some(user) = self.user_of(conn).map(|it| self.directory.name(it)) else { return false };
+        shared.choices.0.contains_key(&**user) || shared.hiders.contains(&**user)
     }
 
     /// The store has taken what the user chose.

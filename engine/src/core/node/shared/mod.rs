@@ -8,6 +8,7 @@
 mod catch_up;
 mod choices;
 mod clock;
+mod farewells;
 mod reach;
 mod refresh;
 mod replies;
@@ -15,7 +16,7 @@ mod seats;
 mod skipped;
 mod words;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use foldhash::quality::FixedState;
@@ -36,6 +37,9 @@ use crate::store::{NodeId, Request, SessionName, Silent};
 /// How often a node shows the store that it is there.
 const BEAT: Span = Span::from_millis(1_000);
 
+/// How often it asks a store that is out of reach whether it is back: all nodes find that within this time.
+const LOST_BEAT: Span = Span::from_millis(500);
+
 /// A store that answers nothing for this long is out of reach. With a beat a second, clients are
 /// told within 5 s (rule 12 b).
 const LOST_AFTER: Span = Span::from_millis(3_000);
@@ -49,9 +53,8 @@ const UNHEARD_AFTER: Span = Span::from_millis(250);
 /// [`LOST_AFTER`] and a beat.
 const REFRESH_AFTER: Span = Span::from_millis(2_000);
 
-/// After the store was out of reach, what is to be seen again waits this long before the store is asked: each node finds
-/// within a beat that it answers, and says what had happened.
-const OPENS_AFTER: Span = Span::from_millis(1_100);
+/// What is to be seen again then waits this long before the store is asked: by then each node has said what had happened.
+const OPENS_AFTER: Span = Span::from_millis(1_900);
 
 /// Sessions that ended while the store was out of reach are ended there only after this: one may
 /// have gone on at another node, which registers it meanwhile.
@@ -173,6 +176,9 @@ pub(in crate::core::node) struct Shared {
     skipped: Skipped,
     /// What was said while the store was out of reach, or was lost on the way.
     unsaid: Vec<Word>,
+    /// When the store is told who left and who hid while it was out of reach; and the latter: see [`farewells`].
+    says_at: Option<Time>,
+    hiders: HashSet<Arc<str>, FixedState>,
     /// When sessions that ended meanwhile, or end before that, are ended in the store.
     ends_at: Option<Time>,
     /// No session of this node expires before: nobody could renew for a while.
@@ -210,6 +216,8 @@ impl Shared {
             blinded: false,
             skipped: Skipped::default(),
             unsaid: Vec::new(),
+            says_at: None,
+            hiders: HashSet::default(),
             ends_at: None,
             spared_until: Time::ZERO,
             catches_up: false,
@@ -293,7 +301,7 @@ impl Shared {
             _ => Time::MAX,
         };
         let opens = self.opens_at.filter(|_| self.is_known_anew());
-        let words = self.ends_at.into_iter().chain(opens).min();
+        let words = self.ends_at.into_iter().chain(self.says_at).chain(opens).min();
         self.beat_at.min(refresh).min(words.unwrap_or(Time::MAX))
     }
 }
@@ -341,6 +349,7 @@ impl Node {
         let word = Word::of(now, &request);
         if !is_beat {
             self.say_unheard(now, word.as_ref());
+            self.say_before(now, &request);
         }
         let Some(shared) = self.shared.as_mut() else { return };
         if shared.reach == Reach::Lost && !is_beat {

@@ -7,7 +7,8 @@ use greendot_protocol::{ModeChoice, Span, Time};
 
 use super::words::{Word, keep};
 use super::{
-    BEAT, ENDS_AFTER, LOST_AFTER, OPENS_AFTER, Pending, REFRESH_AFTER, Reach, Shared, Skipped, Then,
+    BEAT, ENDS_AFTER, LOST_AFTER, LOST_BEAT, OPENS_AFTER, Pending, REFRESH_AFTER, Reach, Shared,
+    Skipped, Then,
 };
 use crate::core::leases::{ConnId, Waiting};
 use crate::core::node::{Node, Output};
@@ -35,7 +36,8 @@ impl Node {
             shared.pending.clear();
         }
         if shared.beat_at <= now {
-            let due = std::mem::replace(&mut shared.beat_at, now + BEAT);
+            let every = if shared.reach == Reach::Lost { LOST_BEAT } else { BEAT };
+            let due = std::mem::replace(&mut shared.beat_at, now + every);
             self.find_silent(now);
             self.send_beat(now);
             self.begin_to_catch_up(now, due);
@@ -50,9 +52,15 @@ impl Node {
         let Some(shared) = self.shared.as_mut() else { return };
         if shared.ends_at.is_some_and(|at| at <= now) && shared.reach != Reach::Lost {
             shared.ends_at = None;
-            for word in std::mem::take(&mut shared.unsaid) {
+            let later = |it: &mut Word| it.is_goodbye() || it.is_choice();
+            let ended: Vec<Word> = shared.unsaid.extract_if(.., |it| !later(it)).collect();
+            for word in ended {
                 self.submit(now, word.request(now), Then::Nothing);
             }
+        }
+        let Some(shared) = self.shared.as_mut() else { return };
+        if shared.says_at.is_some_and(|at| at <= now) && shared.reach != Reach::Lost {
+            self.say_what_waited(now);
         }
         let Some(shared) = self.shared.as_mut() else { return };
         if shared.opens_at.is_some_and(|at| at <= now) && shared.is_known_anew() {
@@ -103,6 +111,8 @@ impl Node {
         shared.blinded = true;
         shared.given_up = shared.pending.front().map(|it| it.asked);
         shared.ends_at = None;
+        shared.says_at = None;
+        shared.hiders.clear();
         let waiting: Vec<Pending> = shared.pending.drain(..).collect();
         shared.choices.clear();
         for word in waiting.iter().filter_map(|it| it.word.clone()) {
@@ -197,18 +207,21 @@ impl Node {
         if !stood_still && !on(Fault::NobodySpared) {
             shared.spared_until = now + self.settings.ttl;
         }
-        let mut words = std::mem::take(&mut shared.unsaid);
-        words.sort_by_key(Word::rank);
         // Who said goodbye is gone; who only dropped may have gone on at another node.
-        let gone = |it: &Word| !matches!(it, Word::Ended(departed, _) if !departed.bye);
-        let ended = words.split_off(words.partition_point(gone));
-        let behind = words.split_off(words.partition_point(|it| !it.waits_for_sessions()));
+        let is_over = |it: &mut Word| matches!(it, Word::Ended(departed, _) if !departed.bye);
+        let ended: Vec<Word> = shared.unsaid.extract_if(.., is_over).collect();
         if was_lost {
             shared.ends_at = Some(now + ENDS_AFTER);
         } else if !ended.is_empty() {
             shared.ends_at.get_or_insert(now);
         }
-        shared.unsaid = ended;
+        let mut words = std::mem::replace(&mut shared.unsaid, ended);
+        let waits = was_lost || shared.says_at.is_some_and(|at| at > now);
+        shared.says_at = shared.says_at.filter(|_| !lost_data);
+        shared.hiders.clear();
+        if waits && !lost_data {
+            shared.leave_for_later(now, &mut words);
+        }
         let mut leases: Vec<(u64, ConnId)> =
             shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
         leases.sort_unstable_by_key(|it| it.0);
@@ -220,26 +233,10 @@ impl Node {
                 self.submit(now, request, Then::Nothing);
             }
         }
-        for word in words {
-            self.submit(now, word.request(now), Then::Nothing);
-        }
-        for (_, lease) in leases {
-            // With `expiry_grace` it is over only behind that, in the store too (rule 2).
-            let over = self.leases.get(lease).is_none_or(|it| {
-                it.lingers_until.is_none() && it.deadline + self.settings.expiry_grace <= now
-            });
-            if over && stood_still {
-                self.leases.report_anew(now, lease);
-            } else {
-                self.register(now, lease);
-            }
-        }
+        let leases =
+            leases.into_iter().map(|it| it.1).filter(|it| !self.is_of_hider(*it)).collect();
+        self.say_and_register(now, words, leases, stood_still);
         self.cover_nobody_who_ended(now);
-        // Where a session went its node has registered; that it left the store may not know, and have it there as of
-        // before, or of an earlier connect.
-        for word in behind.into_iter().filter(|it| !matches!(it, Word::Room(.., true))) {
-            self.submit(now, word.request(now), Then::Nothing);
-        }
         if lost_data {
             self.watches.begin_epoch();
         }

@@ -139,6 +139,24 @@ impl Word {
         }
     }
 
+    /// Whose choice it is to be seen no more, by everybody or by one viewer.
+    pub(super) fn hider(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Mode(user, Mode::Invisible, ..) | Self::Block(user, _, true, _) => Some(user),
+            _ => None,
+        }
+    }
+
+    /// Whether it is something that a user has chosen.
+    pub(super) fn is_choice(&self) -> bool {
+        !matches!(self, Self::Revoked(..) | Self::Room(..) | Self::Ended(..))
+    }
+
+    /// Whether a session has said goodbye.
+    pub(super) fn is_goodbye(&self) -> bool {
+        matches!(self, Self::Ended(it, _) if it.bye)
+    }
+
     /// Whose it is.
     pub(super) fn user(&self) -> &str {
         match self {
