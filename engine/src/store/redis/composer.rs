@@ -123,7 +123,7 @@ impl Composer {
         self.spoke = (now, part.at);
     }
 
-    /// A sweep that nobody waits for has been answered; true if more is due at once.
+    /// A sweep that nobody waits for has been answered.
     pub(super) fn swept(&mut self, now: Time, partition: usize, part: Part) {
         self.note(now, partition, &part);
         self.turned.extend(part.turned);

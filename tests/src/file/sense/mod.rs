@@ -184,7 +184,7 @@ mod tests {
             (r#"{"t": 2, "start": "N1", "empty": true}"#, "`start`: \"N1\" runs"),
             (r#"{"t": 2, "resume": "N1"}"#, "`resume`: \"N1\" is not paused"),
             (r#"{"t": 2, "heal": "N1"}"#, "`heal`: \"N1\" is not cut off"),
-            (r#"{"t": 2, "store": "up"}"#, "`store`: the store is not down"),
+            (r#"{"t": 2, "store": "up"}"#, "`store`: the store is up"),
             (r#"{"t": 2, "unstall": "W"}"#, "`unstall`: \"W\" is not stalled"),
             (r#"{"t": 2, "mute": "c1", "until": 2}"#, "`mute`: `until`, 2 s, is not after"),
             (r#"{"t": 2, "hold": "N1", "until": 1}"#, "`hold`: `until`, 1 s, is not after"),
