@@ -270,9 +270,11 @@ impl Node {
         }
     }
 
-    /// Whether the session is connected here and its lease has not run out.
+    /// Whether the session is connected here and not over by its lease.
     fn lives_on(&self, now: Time, lease: ConnId) -> bool {
-        let lives = |it: Standing| it.connected && it.lingers_until.is_none() && it.deadline > now;
+        // With `expiry_grace` it is over only behind that (rule 2).
+        let ends = |it: Standing| it.deadline + self.settings.expiry_grace;
+        let lives = |it: Standing| it.connected && it.lingers_until.is_none() && ends(it) > now;
         self.leases.get(lease).is_some_and(lives)
     }
 
