@@ -18,6 +18,8 @@ pub(super) struct Cluster {
     pub(super) shares: bool,
     /// Whether renewals reach the store as thinly as shipped.
     pub(super) thin: bool,
+    /// The store has stood still, and carried out late what was asked of it.
+    pub(super) stood_still: bool,
     /// The store answers nothing.
     pub(super) down: bool,
     pub(super) nodes: Vec<Node>,
@@ -76,6 +78,7 @@ impl Cluster {
         Self {
             periods,
             shares,
+            stood_still: false,
             thin,
             down: false,
             nodes: vec![node; nodes],

@@ -74,6 +74,7 @@ impl Oracle<'_> {
             Verb::Store { stands } => {
                 self.disordered = true;
                 self.cluster.down = *stands != Stands::Up;
+                self.cluster.stood_still |= *stands == Stands::Still;
                 self.settle_nodes();
             }
             Verb::Hold { node, until } => {
