@@ -129,13 +129,18 @@ impl Node {
         self.expire_as(now, conn, &standing);
     }
 
+    /// Until when a session lives that is heard no more: its lease runs out, and `expiry_grace` behind that (rule 2).
+    pub(super) fn lives_until(&self, standing: &Standing) -> Time {
+        standing.deadline + self.settings.expiry_grace
+    }
+
     fn expire_as(&mut self, now: Time, conn: ConnId, standing: &Standing) {
         let Some(session) = self.directory.session_at(conn.slot()) else { return };
         if standing.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
             return self.end_what_is_due(now, conn, session, standing);
         }
         self.leases.end_reading(conn);
-        self.leases.linger(conn, standing.deadline + self.settings.expiry_grace);
+        self.leases.linger(conn, self.lives_until(standing));
         self.directory.linger(session);
         self.tell_own_sessions();
         self.seat_lingers(now, conn);

@@ -27,7 +27,7 @@ impl Shared {
         let later = words
             .extract_if(.., |it| it.is_goodbye() || (it.is_choice() && hiders.contains(it.user())));
         self.unsaid.extend(later);
-        if self.unsaid.iter().any(|it| it.is_goodbye() || it.is_choice()) {
+        if self.unsaid.iter().any(Word::may_come_later) {
             self.says_at.get_or_insert(now + SAYS_AFTER);
         }
     }
@@ -55,15 +55,13 @@ impl Node {
     pub(super) fn say_what_waited(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
         shared.says_at = None;
-        let words = shared.unsaid.extract_if(.., |it| it.is_goodbye() || it.is_choice()).collect();
-        let mut leases: Vec<(u64, ConnId)> =
-            shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
-        leases.retain(|it| self.is_of_hider(it.1));
-        leases.sort_unstable_by_key(|it| it.0);
+        let words = shared.unsaid.extract_if(.., |it| it.may_come_later()).collect();
+        let mut leases = shared.leases();
+        leases.retain(|it| self.is_of_hider(*it));
         if let Some(shared) = self.shared.as_mut() {
             shared.hiders.clear();
         }
-        self.say_and_register(now, words, leases.into_iter().map(|it| it.1).collect(), false);
+        self.say_and_register(now, words, leases, false);
     }
 
     /// Tells what must not be lost, and what this node holds. `stood_still`: it has, and the store was in reach meanwhile.
@@ -80,10 +78,11 @@ impl Node {
             self.submit(now, word.request(now), Then::Nothing);
         }
         for lease in leases {
-            // With `expiry_grace` it is over only behind that, in the store too (rule 2).
-            let over = self.leases.get(lease).is_none_or(|it| {
-                it.lingers_until.is_none() && it.deadline + self.settings.expiry_grace <= now
-            });
+            // So it is in the store too.
+            let over = self
+                .leases
+                .get(lease)
+                .is_none_or(|it| it.lingers_until.is_none() && self.lives_until(&it) <= now);
             if over && stood_still {
                 self.leases.report_anew(now, lease);
             } else {

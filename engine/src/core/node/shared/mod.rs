@@ -264,6 +264,14 @@ impl Shared {
         )
     }
 
+    /// The leases of the sessions that the store is told of, in the order in which they came.
+    fn leases(&self) -> Vec<ConnId> {
+        let mut leases: Vec<(u64, ConnId)> =
+            self.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
+        leases.sort_unstable_by_key(|it| it.0);
+        leases.into_iter().map(|it| it.1).collect()
+    }
+
     /// Whether the refresh asks anew what was asked with this number, or has asked since.
     fn refreshes(&self, number: u64) -> bool {
         matches!(self.reach, Reach::Back(Some(_))) || self.refresh.asks_after(number)

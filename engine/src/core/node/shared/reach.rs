@@ -52,8 +52,8 @@ impl Node {
         let Some(shared) = self.shared.as_mut() else { return };
         if shared.ends_at.is_some_and(|at| at <= now) && shared.reach != Reach::Lost {
             shared.ends_at = None;
-            let later = |it: &mut Word| it.is_goodbye() || it.is_choice();
-            let ended: Vec<Word> = shared.unsaid.extract_if(.., |it| !later(it)).collect();
+            let ended: Vec<Word> =
+                shared.unsaid.extract_if(.., |it| !it.may_come_later()).collect();
             for word in ended {
                 self.submit(now, word.request(now), Then::Nothing);
             }
@@ -222,9 +222,7 @@ impl Node {
         if waits && !lost_data {
             shared.leave_for_later(now, &mut words);
         }
-        let mut leases: Vec<(u64, ConnId)> =
-            shared.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
-        leases.sort_unstable_by_key(|it| it.0);
+        let mut leases = shared.leases();
         if lost_data {
             self.drop_questions(now);
             // Nobody is shown to one it hid from, before it can say so again.
@@ -233,8 +231,7 @@ impl Node {
                 self.submit(now, request, Then::Nothing);
             }
         }
-        let leases =
-            leases.into_iter().map(|it| it.1).filter(|it| !self.is_of_hider(*it)).collect();
+        leases.retain(|it| !self.is_of_hider(*it));
         self.say_and_register(now, words, leases, stood_still);
         self.cover_nobody_who_ended(now);
         if lost_data {

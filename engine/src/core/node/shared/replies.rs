@@ -6,7 +6,7 @@ use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
 use super::{Pending, Reach, Shared, Then};
 use crate::core::directory::{Outlook, SessionView};
-use crate::core::leases::{ConnId, Idle, Standing, Waiting};
+use crate::core::leases::{ConnId, Idle, Waiting};
 use crate::core::node::{Ending, Node, Output, Transition};
 use crate::store::{HeldBy, Notice, OutlookReport, Reply, Report, Request};
 
@@ -272,10 +272,9 @@ impl Node {
 
     /// Whether the session is connected here and not over by its lease.
     fn lives_on(&self, now: Time, lease: ConnId) -> bool {
-        // With `expiry_grace` it is over only behind that (rule 2).
-        let ends = |it: Standing| it.deadline + self.settings.expiry_grace;
-        let lives = |it: Standing| it.connected && it.lingers_until.is_none() && ends(it) > now;
-        self.leases.get(lease).is_some_and(lives)
+        self.leases.get(lease).is_some_and(|it| {
+            it.connected && it.lingers_until.is_none() && self.lives_until(&it) > now
+        })
     }
 
     /// The store has ended the session: that is told back, for only this node knows when it was heard last.

@@ -152,6 +152,11 @@ impl Word {
         !matches!(self, Self::Revoked(..) | Self::Room(..) | Self::Ended(..))
     }
 
+    /// Whether, said in an outage, it may be told later than that the store is back: see [`super::farewells`].
+    pub(super) fn may_come_later(&self) -> bool {
+        self.is_goodbye() || self.is_choice()
+    }
+
     /// Whether a session has said goodbye.
     pub(super) fn is_goodbye(&self) -> bool {
         matches!(self, Self::Ended(it, _) if it.bye)
