@@ -5,12 +5,13 @@ use std::sync::Arc;
 use greendot_engine::core::{LastSeen, Settings};
 use greendot_engine::protocol::{ClientFrame, Epoch, Mode, ModeChoice, Revision, Span, Time};
 use greendot_engine::store::{
-    Departed, HeldBy, MemoryStore, NodeId, Register, Reply, Request, SessionName, Speaker, Store,
+    Departed, HeldBy, MemoryStore, NodeId, Register, Reply, Request, Speaker, Store,
 };
 use proptest::prelude::{Just, Strategy, any};
 use proptest::{collection, prop_assert_eq, proptest, sample};
 
 use crate::cluster::Cluster;
+use crate::register::register;
 
 const START: u64 = 1_000_000;
 
@@ -114,21 +115,10 @@ proptest! {
 fn a_connect_that_waited_at_the_store_does_not_outlive_its_end() {
     let (mut store, node) = (store(), NodeId(1));
     let now = Time::from_millis(START + 10_000);
-    let name = SessionName { user: ana(), session: "tab".into() };
-    let connect = Request::Connect(Register {
-        name: name.clone(),
-        seat: 1,
-        connected_ago: Span::ZERO,
-        heard_ago: Span::ZERO,
-        generation: None,
-        passive: false,
-        idle: None,
-        lingers_for: None,
-        mode: Some(ModeChoice { mode: Mode::Dnd, revision: Revision(1), fresh: true }),
-        rooms: Vec::new(),
-        no_others: false,
-        device: "".into(),
-    });
+    let mode = Some(ModeChoice { mode: Mode::Dnd, revision: Revision(1), fresh: true });
+    let register = Register { mode, ..register("ana", "tab", 1) };
+    let name = register.name.clone();
+    let connect = Request::Connect(register);
     let (ago, late) = (Span::from_secs(3), Span::from_secs(4));
     // The node told all of it over another line, and that came first.
     let by = Speaker { session: "tab".into(), seat: 1, connected_ago: late };

@@ -13,6 +13,7 @@ mod openings;
 mod outages;
 mod own;
 mod polls;
+mod register;
 mod rig;
 mod rooms;
 mod secrecy;

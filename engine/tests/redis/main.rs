@@ -11,6 +11,8 @@ mod isolation;
 mod moving;
 mod nodes;
 mod people;
+#[path = "../core/register.rs"]
+mod register;
 mod rig;
 mod together;
 mod wire;

@@ -15,6 +15,8 @@ use greendot_engine::store::{
 use greendot_redis_server::{Cluster, Redis};
 use tokio::sync::mpsc;
 
+pub(super) use crate::register::register;
+
 /// Longer than anything here takes, on a machine however busy.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -325,24 +327,6 @@ impl Node {
 
     pub(super) async fn state_of(&mut self, user: &str) -> State {
         self.read(user).await.map_or(State::Offline, |it| it.public.state)
-    }
-}
-
-/// A session that connects now, and is heard now.
-pub(super) fn register(user: &str, session: &str, seat: u64) -> Register {
-    Register {
-        name: name(user, session),
-        seat,
-        connected_ago: Span::ZERO,
-        heard_ago: Span::ZERO,
-        generation: None,
-        passive: false,
-        idle: None,
-        lingers_for: None,
-        mode: None,
-        rooms: Vec::new(),
-        no_others: false,
-        device: "".into(),
     }
 }
 
