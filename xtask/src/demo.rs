@@ -30,8 +30,7 @@ pub(crate) fn build() -> Result<Demo> {
     tools::ensure([Tool::WasmTarget, Tool::NpmPackages])?;
     let pages = npm::build_demo()?;
     cargo("build -p greendot-engine --example chat --features server").run()?;
-    let server =
-        paths::target().join("debug/examples/chat").with_extension(std::env::consts::EXE_EXTENSION);
+    let server = paths::built("debug/examples", "chat");
     Ok(Demo { server, pages })
 }
 

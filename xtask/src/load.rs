@@ -69,7 +69,5 @@ fn run(build: Build, tool: &str, plan: &str) -> Result<()> {
         "build {flag} -p greendot-engine -p greendot-load --bin greendot-server --bin {tool}"
     ))
     .run()?;
-    let tool =
-        paths::target().join(folder).join(tool).with_extension(std::env::consts::EXE_EXTENSION);
-    program(tool, plan).run()
+    program(paths::built(folder, tool), plan).run()
 }

@@ -31,6 +31,11 @@ pub(crate) fn target() -> &'static Path {
     TARGET.get_or_init(|| asked_target().unwrap_or_else(|| root().join("target")))
 }
 
+/// A program that cargo has built, in the folder of its profile.
+pub(crate) fn built(folder: &str, name: &str) -> PathBuf {
+    target().join(folder).join(name).with_extension(std::env::consts::EXE_EXTENSION)
+}
+
 /// Where the commands keep what is theirs: stamps and intermediate files.
 pub(crate) fn scratch() -> PathBuf {
     target().join("xtask")

@@ -11,7 +11,5 @@ use crate::run::cargo;
 /// are compiled once for all of them.
 pub(crate) fn build() -> Result<PathBuf> {
     cargo("build -p greendot-engine --bin greendot-server --example chat").run()?;
-    Ok(paths::target()
-        .join("debug/greendot-server")
-        .with_extension(std::env::consts::EXE_EXTENSION))
+    Ok(paths::built("debug", "greendot-server"))
 }

@@ -17,8 +17,7 @@ struct Program {
 
 impl Program {
     fn named(name: &'static str) -> Self {
-        let path = paths::target().join("sim").join(name);
-        Self { name, path: path.with_extension(std::env::consts::EXE_EXTENSION) }
+        Self { name, path: paths::built("sim", name) }
     }
 
     /// Builds it in sight: the first time takes minutes.
