@@ -35,6 +35,8 @@ pub(crate) struct Cluster {
     /// How long the application takes to say so, in ms.
     pub(crate) thinks: u64,
     thoughts: VecDeque<(Time, usize, u64, Vec<Option<Fineness>>)>,
+    /// Whether the application lets whoever asks into a room; none: it fails to say.
+    pub(crate) lets_in: Option<bool>,
     /// How long the store's words are on their way, in ms.
     pub(crate) lag: u64,
     /// What each name that it is asked about takes the store, in µs; it does one thing at a time.
@@ -110,6 +112,7 @@ impl Cluster {
             audience: Box::new(|_, _| Some(Fineness::Live)),
             thinks: 0,
             thoughts: VecDeque::new(),
+            lets_in: Some(true),
             lag: 0,
             effort: 0,
             busy_until: 0,
@@ -379,7 +382,7 @@ impl Cluster {
                 self.think();
             }
             Output::MayJoin { ask, .. } => {
-                self.nodes[node].handle_may_join(self.now, ask, Some(true))
+                self.nodes[node].handle_may_join(self.now, ask, self.lets_in)
             }
             Output::Stored { ask, stored } => _ = self.stored.insert(ask, stored),
             Output::Ping(conn) => self.nodes[node].handle_pong(self.now, conn),

@@ -121,10 +121,12 @@ fn who_joins_in_an_outage_is_told_who_is_there_when_it_is_over() {
     assert_eq!(rooms_told(&world, "ana", before), ["events: cy online"]);
 }
 
-/// What the store was asked of her for another was lost, and asked again by nobody who joins: the refresh does that.
+/// What the store was asked of her, or of somebody else, for another was lost, and asked again by nobody who joins: the refresh does
+/// that.
 #[test]
 fn who_joins_about_a_lost_question_is_told_all_at_once_whenever_that_is() {
-    for joins in 0..20 {
+    for (watched, joins) in ["ana", "cy"].into_iter().flat_map(|it| (0..20).map(move |at| (it, at)))
+    {
         let mut world = Cluster::new(settings(), 2, true);
         world.lag = 5;
         world.pass(2_000);
@@ -137,7 +139,7 @@ fn who_joins_about_a_lost_question_is_told_all_at_once_whenever_that_is() {
         for millis in 0..20 {
             match millis {
                 1 => world.outage = true,
-                2 => world.watch(eve, 1, &[(1, "ana")]),
+                2 => world.watch(eve, 1, &[(1, watched)]),
                 3 => world.outage = false,
                 // Its answer shows that one is missing.
                 4 => world.say(eve, &ClientFrame::Beat(Beat::default())),
@@ -152,4 +154,26 @@ fn who_joins_about_a_lost_question_is_told_all_at_once_whenever_that_is() {
         let told = rooms_told(&world, "bo", 0);
         assert_eq!(told, ["room: ana online, bo online"], "joins at {joins} ms");
     }
+}
+
+/// Nobody could say whether she may stay, so she saw nobody, and the node had no need to know of them.
+#[test]
+fn who_may_stay_in_a_room_after_all_is_told_all_at_once() {
+    let mut world = Cluster::new(Settings { asks_rooms: true, ..settings() }, 2, true);
+    world.lag = 5;
+    world.pass(2_000);
+    let bo = world.connect(0, "bo", "1", false);
+    let ana = world.connect(1, "ana", "1", false);
+    world.say(bo, &join(1, "page"));
+    world.pass(100);
+    world.listen(ana, "ana");
+    world.say(ana, &join(7, "page"));
+    world.pass(100);
+    world.lets_in = None;
+    world.audience_changed(1, "ana", "bo");
+    world.pass(100);
+    world.lets_in = Some(true);
+    world.pass(2_000);
+    let all = "room: ana online, bo online";
+    assert_eq!(rooms_told(&world, "ana", 0), [all, "room: ", all]);
 }

@@ -266,8 +266,11 @@ impl Node {
         let Some(viewer) = self.viewer_of(conn) else { return };
         let (directory, alone) = (&self.directory, self.shared.is_none());
         let known = |user: &str| known(directory, alone, user);
-        let work = self.watches.resume_room(now, viewer, room, &known);
+        let (work, opens) = self.watches.resume_room(now, viewer, room, &known);
         self.do_room_work(now, work);
+        if let Some(number) = opens {
+            self.open_anew(now, conn, number, room);
+        }
     }
 
     /// A session may not stay where it is.

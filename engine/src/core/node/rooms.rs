@@ -7,7 +7,7 @@ use greendot_protocol::{ErrorCode, OTHER_ROOMS, Time};
 
 use super::asking::Purpose;
 use super::rights::Asker;
-use super::shared::Then;
+use super::shared::{Shared, Then};
 use super::{ConnId, Node};
 use crate::core::directory::{Directory, Record, Roster};
 use crate::core::watches::{RoomWork, ViewerId};
@@ -69,8 +69,7 @@ impl Node {
         if self.shared.is_some() {
             self.share_join(now, conn, room);
             // Asked even where the room is known here: by one who hides, it may be.
-            let request = Request::LookInto { rooms: vec![Arc::clone(room)] };
-            self.submit(now, request, Then::Joined { conn, number });
+            self.ask_who_is_there(now, conn, number, room);
         } else {
             if fresh {
                 self.tell_room(now, room);
@@ -89,16 +88,52 @@ impl Node {
         self.watches.fill_seat(now, viewer, number, &|user| known(directory, alone, user))
     }
 
+    fn ask_who_is_there(&mut self, now: Time, conn: ConnId, number: u32, room: &Arc<str>) {
+        let Some(viewer) = self.viewer_of(conn) else { return };
+        let request = Request::LookInto { rooms: vec![Arc::clone(room)] };
+        self.submit(now, request, Then::Joined { conn, number });
+        self.ask_for_seat(viewer, number);
+    }
+
+    /// A connection is to be told of a room as one that has just joined it.
+    pub(super) fn open_anew(&mut self, now: Time, conn: ConnId, number: u32, room: &Arc<str>) {
+        if self.shared.is_some() {
+            self.ask_who_is_there(now, conn, number, room);
+        } else {
+            self.open_seat(now, conn, number);
+        }
+    }
+
     /// The store has said who is in a room that a connection has joined. It is asked how they stand, and how the one who joined does: so
     /// it is asked whoever is there.
     pub(super) fn take_seat(&mut self, now: Time, conn: ConnId, number: u32) {
         let Some(viewer) = self.viewer_of(conn) else { return };
         let Some(name) = self.name_of(conn) else { return };
         let work = self.fill_seat(now, viewer, number);
-        let users: Vec<Arc<str>> = work.load.iter().cloned().chain([name]).collect();
+        let mut users: Vec<Arc<str>> = work.load.iter().cloned().chain([name]).collect();
+        if self.shared.as_ref().is_some_and(Shared::asks_on) {
+            // Who was known in an epoch before may be among those who are asked about last.
+            users.extend(self.watches.unknown_members(viewer, number));
+            users.sort_unstable();
+            users.dedup();
+        }
         self.do_room_work(now, RoomWork { load: Vec::new(), ..work });
         let request = Request::Subscribe { users: users.clone() };
         self.submit(now, request, Then::Seated { conn, number, users });
+        self.ask_for_seat(viewer, number);
+    }
+
+    /// What was asked last is what this seat waits for: by what was asked before it may not be known how all stand who are there.
+    fn ask_for_seat(&mut self, viewer: ViewerId, number: u32) {
+        if let Some(shared) = &self.shared {
+            self.watches.ask_for_seat(viewer, number, shared.last_request());
+        }
+    }
+
+    /// Whether the seat of this number waits for the answer to this question.
+    pub(super) fn answers_for_seat(&self, conn: ConnId, number: u32, question: u64) -> bool {
+        let viewer = self.viewer_of(conn);
+        viewer.is_some_and(|it| self.watches.seat_waits_for(it, number, question))
     }
 
     /// All is known of the room that a connection has joined: it is told who is there. Where the application is asked who may be

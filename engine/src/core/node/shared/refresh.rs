@@ -60,8 +60,13 @@ impl Refresh {
 }
 
 impl Shared {
-    fn last_request(&self) -> u64 {
+    pub(in crate::core::node) fn last_request(&self) -> u64 {
         self.next_request.wrapping_sub(1)
+    }
+
+    /// Whether there are users about whom the refresh has yet to ask.
+    pub(in crate::core::node) fn asks_on(&self) -> bool {
+        !self.refresh.users.is_empty()
     }
 }
 

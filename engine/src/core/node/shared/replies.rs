@@ -114,9 +114,9 @@ impl Node {
                 self.unload(now);
             }
             Then::LookedInto => {
-                // Joins whose answer was lost, among them.
-                for (conn, number) in self.watches.unseated() {
-                    self.take_seat(now, conn, number);
+                // Joins whose answer was lost, among them. Of those asked about since it is not known here who is there.
+                for (conn, seat) in self.watches.unseated(number) {
+                    self.take_seat(now, conn, seat);
                 }
                 if let Some(shared) = self.shared.as_mut() {
                     shared.refresh.seated(number, shared.next_request);
@@ -125,11 +125,15 @@ impl Node {
             }
             // What was asked for others before, and lost, is known once the refresh is answered, and that seats all who wait.
             Then::Joined { .. } if refreshed => {}
-            Then::Joined { conn, number } => self.take_seat(now, conn, number),
-            Then::Seated { conn, number, users } => {
+            Then::Joined { conn, number: seat } => {
+                if self.answers_for_seat(conn, seat, number) {
+                    self.take_seat(now, conn, seat);
+                }
+            }
+            Then::Seated { conn, number: seat, users } => {
                 self.loaded(now, &users);
-                if !refreshed {
-                    self.open_seat(now, conn, number);
+                if !refreshed && self.answers_for_seat(conn, seat, number) {
+                    self.open_seat(now, conn, seat);
                 }
                 self.watches.forget_unwatched(users);
                 self.unload(now);

@@ -68,6 +68,8 @@ struct Seat {
     paused: bool,
     /// What it is to be told first is still to come.
     opens: Opens,
+    /// The last question to the store about it.
+    question: u64,
 }
 
 /// When one who has joined is told who is there.
@@ -212,6 +214,7 @@ impl Watches {
             crowd: None,
             paused: false,
             opens: Opens::Unknown,
+            question: 0,
         });
         if let Some(row) = self.rooms.rows.get_mut(id) {
             row.seats.insert(seat);
@@ -282,30 +285,35 @@ impl Watches {
         self.clear(viewer, number, seat);
         let Some(row) = self.rooms.seats.get_mut(seat) else { return };
         (row.paused, row.whole, row.crowd) = (true, true, None);
+        if let Opens::At(at) = std::mem::replace(&mut row.opens, Opens::Unknown) {
+            self.rooms.openings.remove(&(at, seat));
+        }
         row.left.clear();
         for watch in std::mem::take(&mut row.watches).into_values() {
             self.remove(watch);
         }
     }
 
-    /// The viewer may stay in the room: what was kept back is told now.
+    /// The viewer may stay in the room: what was kept back is told now. If it is to be told as if it had just joined, its
+    /// number for the room.
     pub(crate) fn resume_room(
         &mut self,
         now: Time,
         viewer: ViewerId,
         room: &str,
         record: &dyn Fn(&str) -> Option<Record>,
-    ) -> RoomWork {
-        let Some((number, seat)) = self.seat_of(viewer, room) else { return RoomWork::default() };
+    ) -> (RoomWork, Option<u32>) {
+        let Some((number, seat)) = self.seat_of(viewer, room) else { return Default::default() };
         let work = self.fill_seat(now, viewer, number, record);
-        let Some(row) = self.rooms.seats.get_mut(seat) else { return work };
+        let Some(row) = self.rooms.seats.get_mut(seat) else { return (work, None) };
         row.paused = false;
         row.dirty = true;
+        let opens = (row.opens == Opens::Unknown).then_some(number);
         for watch in row.watches.values() {
             self.outboxes.mark(*watch);
         }
         self.outboxes.list(viewer);
-        work
+        (work, opens)
     }
 
     /// The viewer may not be in the room any more: it is told that nobody is there.
@@ -387,9 +395,33 @@ impl Watches {
         false
     }
 
-    /// Connections that have joined rooms, under these numbers, of which the store has yet to say who is there.
-    pub(crate) fn unseated(&self) -> Vec<(ConnId, u32)> {
-        let waits = self.rooms.seats.iter().filter(|(_, it)| it.opens == Opens::Unknown);
+    /// Members of the room of this seat of whom it is not known how they stand.
+    pub(crate) fn unknown_members(&self, viewer: ViewerId, number: u32) -> Vec<Arc<str>> {
+        let seat = self.viewers.get(viewer.0).and_then(|it| it.seats.get(&number));
+        let watches = seat.into_iter().flat_map(|it| self.members_of(*it));
+        let subjects = watches.filter_map(|it| self.subjects.get(self.watches.get(it)?.subject));
+        subjects.filter(|it| it.record.is_none()).map(|it| Arc::clone(&it.name)).collect()
+    }
+
+    /// The store has been asked about a seat by this question.
+    pub(crate) fn ask_for_seat(&mut self, viewer: ViewerId, number: u32, question: u64) {
+        let seat = self.viewers.get(viewer.0).and_then(|it| it.seats.get(&number).copied());
+        if let Some(row) = seat.and_then(|it| self.rooms.seats.get_mut(it)) {
+            row.question = question;
+        }
+    }
+
+    /// Whether this was the last question about the seat.
+    pub(crate) fn seat_waits_for(&self, viewer: ViewerId, number: u32, question: u64) -> bool {
+        let seat = self.viewers.get(viewer.0).and_then(|it| it.seats.get(&number));
+        seat.and_then(|it| self.rooms.seats.get(*it)).is_some_and(|it| it.question == question)
+    }
+
+    /// Connections that have joined rooms, under these numbers, of which the store has yet to say who is there, and was asked
+    /// before this question.
+    pub(crate) fn unseated(&self, question: u64) -> Vec<(ConnId, u32)> {
+        let waits = |it: &Seat| it.opens == Opens::Unknown && it.question < question;
+        let waits = self.rooms.seats.iter().filter(|(_, it)| waits(it));
         waits.filter_map(|(_, it)| Some((self.viewers.get(it.viewer.0)?.conn, it.number))).collect()
     }
 
