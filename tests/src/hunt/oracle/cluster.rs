@@ -212,6 +212,11 @@ impl Cluster {
         row.up && !row.paused && row.blurred_since.is_none()
     }
 
+    /// Since when a node's knowledge may be old: news takes a turn at least.
+    pub(super) fn behind_since(&self, now: u64, node: usize) -> u64 {
+        self.nodes[node].blurred_since.unwrap_or(now)
+    }
+
     /// Since when a node has been able to work.
     pub(super) fn works_since(&self, node: usize) -> Option<u64> {
         self.nodes[node].working_since

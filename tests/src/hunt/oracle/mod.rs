@@ -329,9 +329,7 @@ impl<'a> Oracle<'a> {
 
     /// Since when a node's knowledge may be old: with a shared store, news takes a turn at least.
     fn behind_since(&self, node: usize) -> Option<u64> {
-        let cluster = &self.cluster;
-        let row = &cluster.nodes[node];
-        cluster.shares.then(|| row.blurred_since.unwrap_or(self.now))
+        self.cluster.shares.then(|| self.cluster.behind_since(self.now, node))
     }
 
     /// Whether a node may show this note with this state of a user.

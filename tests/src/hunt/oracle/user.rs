@@ -14,10 +14,8 @@ pub(super) struct User {
     pub(super) name: String,
     pub(super) sessions: Vec<Session>,
     pub(super) mode: Mode,
-    /// The one before.
-    mode_before: Mode,
-    /// All that it was within a moment before the last choice in it, and which moment that is.
-    left: (u64, Vec<Mode>),
+    /// The modes so far, each with when it began to be the one.
+    modes: Vec<(u64, Mode)>,
     /// Other modes that nodes may still go by, and the node that is to put that right.
     pub(super) other_modes: Vec<Mode>,
     pub(super) put_right_by: Option<usize>,
@@ -123,8 +121,7 @@ impl User {
             name: name.into(),
             sessions: Vec::new(),
             mode: Mode::Auto,
-            mode_before: Mode::Auto,
-            left: (0, Vec::new()),
+            modes: vec![(0, Mode::Auto)],
             other_modes: Vec::new(),
             put_right_by: None,
             by_sessions: false,
@@ -172,10 +169,11 @@ impl User {
         if self.mode != Mode::Auto || waits {
             self.other_modes.push(Mode::Auto);
         }
-        if self.mode_before != self.mode {
-            // A node that has not heard of the last choice yet repeats the one before.
-            self.other_modes.push(self.mode_before);
-        }
+        // A node that has not heard of the last choices yet repeats one of before, and be it with a session that it does not
+        // know to be over.
+        let nodes = (0..cluster.nodes.len()).filter(|it| cluster.nodes[*it].up);
+        let since = nodes.map(|it| cluster.behind_since(now, it)).min().unwrap_or(now);
+        self.other_modes.extend(self.modes_left_since(since));
         if self.put_right_by.is_none() {
             self.revision = 0;
         }
@@ -264,7 +262,20 @@ impl User {
 
     /// Whether this was the mode at some time of this moment.
     pub(super) fn has_just_left(&self, now: u64, mode: Mode) -> bool {
-        self.left.0 == now && self.left.1.contains(&mode)
+        self.modes_left().any(|it| it == (now, mode))
+    }
+
+    /// When each mode ended, the latest first.
+    fn modes_left(&self) -> impl Iterator<Item = (u64, Mode)> {
+        let ends = self.modes.iter().rev().map(|it| it.0);
+        ends.zip(self.modes.iter().rev().skip(1)).map(|(end, it)| (end, it.1))
+    }
+
+    /// The modes that were left since then, that moment included, and one at least.
+    fn modes_left_since(&self, since: u64) -> Vec<Mode> {
+        let mut first = true;
+        let left = self.modes_left();
+        left.take_while(|it| std::mem::take(&mut first) || it.0 >= since).map(|it| it.1).collect()
     }
 
     /// Whether nobody has chosen anything since then.
@@ -309,12 +320,8 @@ impl User {
             self.seen.most = self.seen.most.max(self.seen.hidden);
         }
         if before != mode {
-            self.mode_before = before;
+            self.modes.push((now, mode));
         }
-        if self.left.0 != now {
-            self.left = (now, Vec::new());
-        }
-        self.left.1.push(before);
         self.mode = mode;
         let chosen_at = self.chosen_at.replace(now);
         match by {
