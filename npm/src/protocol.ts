@@ -375,7 +375,7 @@ export type Polled = {
   mark: string;
   /** The users. */
   users: Array<PolledUser>;
-  /** The rooms that the poll named, whole; absent if it named none. */
+  /** The rooms that the poll named, whole, but for those of which nobody can say who is there; absent if that is none. */
   rooms?: Array<PolledRoom>;
 };
 

@@ -33,7 +33,7 @@ pub struct Polled<'a> {
     pub mark: &'a str,
     /// The users.
     pub users: Vec<PolledUser<'a>>,
-    /// The rooms that the poll named, whole.
+    /// The rooms that the poll named, whole, but for those of which nobody can say who is there.
     pub rooms: Vec<PolledRoom<'a>>,
 }
 

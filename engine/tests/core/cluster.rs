@@ -243,6 +243,12 @@ impl Cluster {
         self.settle();
     }
 
+    /// The store loses what it held.
+    pub(crate) fn lose_store(&mut self) {
+        let (now, settings) = (self.store_now(), *self.nodes[0].settings());
+        self.store = Some(MemoryStore::new(settings, false, now, Epoch(2), 9, true));
+    }
+
     /// From now on this node reads no notices, but whatever else reaches it.
     pub(crate) fn hold_notices(&mut self, node: usize) {
         self.held = Some(node);

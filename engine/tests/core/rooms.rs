@@ -177,3 +177,35 @@ fn who_may_stay_in_a_room_after_all_is_told_all_at_once() {
     let all = "room: ana online, bo online";
     assert_eq!(rooms_told(&world, "ana", 0), [all, "room: ", all]);
 }
+
+/// That nobody is in a room is another thing than that nobody can say who is.
+#[test]
+fn a_poll_is_told_nothing_of_a_room_of_which_nobody_can_say_who_is_there() {
+    let mut world = Cluster::new(settings(), 2, true);
+    world.lag = 5;
+    world.pass(2_000);
+    let bo = world.connect(0, "bo", "1", false);
+    world.say(bo, &join(1, "page"));
+    world.pass(100);
+    let mut polls = |world: &mut Cluster, times: usize| -> Vec<String> {
+        let from = world.transcript.len();
+        for _ in 0..times {
+            world.poll_rooms(1, "ana", "ana", &["page"]);
+            world.pass(100);
+        }
+        world.say(bo, &ClientFrame::Beat(Beat::default()));
+        world.pass(5_000);
+        let told = world.transcript[from..].iter().filter(|it| it.1 == "ana");
+        told.map(|it| String::from_utf8_lossy(&it.2).into_owned()).collect()
+    };
+    let before = polls(&mut world, 1);
+    assert!(before[0].contains("bo") && before[0].contains("ana"), "{before:?}");
+    world.outage = true;
+    assert!(polls(&mut world, 50).iter().all(|it| it == "[]"));
+    world.outage = false;
+    assert_eq!(polls(&mut world, 50).last(), before.last());
+    world.lose_store();
+    let told = polls(&mut world, 50);
+    assert!(told.iter().all(|it| it == "[]" || *it == before[0]), "{told:?}");
+    assert_eq!(told.last(), before.last());
+}

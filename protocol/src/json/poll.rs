@@ -51,7 +51,7 @@ pub(crate) struct Polled<'a> {
     mark: Text<'a>,
     /// The users.
     users: Vec<Object<PolledUser<'a>>>,
-    /// The rooms that the poll named, whole; absent if it named none.
+    /// The rooms that the poll named, whole, but for those of which nobody can say who is there; absent if that is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     rooms: Option<Vec<Object<PolledRoom<'a>>>>,
 }

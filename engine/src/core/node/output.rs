@@ -50,7 +50,7 @@ pub enum Output {
     Rooms {
         /// The number that the ask was given.
         ask: u64,
-        /// Who is in each of the rooms, in the order of the ask.
+        /// Who is in each of the rooms, in the order of the ask; those of which nobody can say that now are left out.
         rooms: Vec<RoomAnswer>,
     },
     /// The answer to [`super::Node::list`].

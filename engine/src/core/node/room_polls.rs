@@ -133,7 +133,7 @@ impl Node {
             }
             self.tell_rooms(now);
         }
-        if self.shared.as_ref().is_some_and(|it| !it.is_lost()) {
+        if self.shared.as_ref().is_some_and(|it| !it.is_stale()) {
             let open = look.rooms.iter().filter(|it| matches!(it.1, Standing::Open(_)));
             let rooms = open.map(|it| Arc::clone(&it.0)).collect();
             return self.submit(now, Request::LookInto { rooms }, Then::RoomsRead(look));
@@ -179,7 +179,8 @@ impl Node {
         self.begin_look(now, Look::at_rooms(look.ask, viewer, users, look));
     }
 
-    /// All is known of the members: who is there, as far as the one who asked may see.
+    /// All is known of the members: who is there, as far as the one who asked may see. A room of which nobody can say that
+    /// now is left out: that nobody is there would be another thing (rule 12).
     pub(super) fn tell_polled(&mut self, look: &RoomsLook, members: &[Answer]) {
         let states: BTreeMap<&str, State> =
             members.iter().map(|it| (&*it.user, it.state)).collect();
@@ -203,13 +204,15 @@ impl Node {
             there.sort_unstable_by(|one, other| one.0.cmp(&other.0));
             Who { count: None, members: there }
         };
-        let rooms = look.rooms.iter().map(|(room, standing)| {
+        // By now it may be out of reach, or have lost what it held.
+        let stale = self.shared.as_ref().is_some_and(Shared::is_stale);
+        let rooms = look.rooms.iter().filter_map(|(room, standing)| {
             let who = match standing {
-                Standing::Open(Some(roster)) => Some(who(roster)),
-                Standing::Open(None) | Standing::Unknown => Some(Who::default()),
+                Standing::Open(roster) => Some(who(roster.as_ref().filter(|_| !stale)?)),
+                Standing::Unknown => Some(Who::default()),
                 Standing::Closed => None,
             };
-            RoomAnswer { room: Arc::clone(room), who }
+            Some(RoomAnswer { room: Arc::clone(room), who })
         });
         let rooms = rooms.collect();
         self.say(Output::Rooms { ask: look.ask, rooms });
