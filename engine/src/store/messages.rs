@@ -273,8 +273,16 @@ pub enum Request {
         /// The users.
         users: Vec<Arc<str>>,
     },
-    /// A session is to end because another of its user, or the application, wants it to.
-    SignOut(SessionName),
+    /// A session is to end because another of its user, or the application, wants it to: where it had connected when that was
+    /// said, and nowhere that it has connected since.
+    SignOut {
+        /// The session.
+        name: SessionName,
+        /// The node's number for this, among those for connects: those of its own with a lower one came before.
+        seat: u64,
+        /// How long ago that was said, if it could not be told at once.
+        ago: Span,
+    },
     /// The node is there: once a second. It covers those of its sessions that have no deadline of
     /// their own, if renewals are thinned.
     Beat {
@@ -316,6 +324,7 @@ impl Request {
                 }
             }
             Self::Revoke { ago, .. }
+            | Self::SignOut { ago, .. }
             | Self::SetLastSeen { ago, .. }
             | Self::SetBlock { ago: Some(ago), .. } => age(ago),
             Self::Beat { silent, .. } => silent.iter_mut().for_each(|it| age(&mut it.heard_ago)),
@@ -336,6 +345,7 @@ impl Request {
                 | Self::SetMode { .. }
                 | Self::SetNote { .. }
                 | Self::Revoke { .. }
+                | Self::SignOut { .. }
                 | Self::SetLastSeen { .. }
                 | Self::SetBlock { .. }
                 | Self::Join { .. }

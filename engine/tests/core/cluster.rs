@@ -188,6 +188,19 @@ impl Cluster {
         Some(directory.mode(directory.find(user)?).0)
     }
 
+    /// How many sessions of the user the store holds.
+    pub(crate) fn sessions(&self, user: &str) -> usize {
+        let directory = self.store.as_ref().map(MemoryStore::directory);
+        let views = directory.and_then(|it| Some(it.views(it.find(user)?)));
+        views.map_or(0, |it| it.len())
+    }
+
+    /// Asks that this session ends.
+    pub(crate) fn end_session(&mut self, node: usize, user: &str, session: &str) {
+        self.nodes[node].end_session(self.now, user, session);
+        self.settle();
+    }
+
     pub(crate) fn set_mode(&mut self, node: usize, user: &str, mode: Mode) {
         self.nodes[node].set_mode(self.now, user, mode);
         self.settle();

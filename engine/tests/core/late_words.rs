@@ -1,5 +1,6 @@
 //! What the store is told late: of words about one thing the latest said counts, in whichever order they come.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use greendot_engine::core::{LastSeen, Settings};
@@ -214,4 +215,75 @@ fn what_was_lost_on_the_way_is_not_said_to_be_stored() {
     // It has been said again.
     world.confirm(0, 2, "ana");
     assert_eq!(world.stored.remove(&2), Some(true));
+}
+
+#[test]
+fn a_sign_out_that_waited_at_the_store_ends_nobody_who_came_since() {
+    let mut store = store();
+    let now = Time::from_millis(START + 10_000);
+    let (said, late) = (NodeId(1), Span::from_secs(4));
+    let connected = |ago, seat| {
+        let connected_ago = Span::from_millis(ago);
+        Request::Connect(Register { connected_ago, ..register("ana", "tab", seat) })
+    };
+    let sign_out = |seat| {
+        let name = register("ana", "tab", 0).name;
+        Request::SignOut { name, seat, ago: Span::ZERO }
+    };
+    store.handle(now, NodeId(2), &connected(3_900, 1));
+    store.handle_late(now, late, said, &sign_out(1));
+    assert_eq!(store.counts().sessions, 1);
+    store.handle(now, NodeId(2), &connected(3_900, 1));
+    store.handle_late(now, late, said, &sign_out(2));
+    assert_eq!(store.counts().sessions, 1);
+    // One that was there before, whether it is known already or not.
+    for node in [2, 3] {
+        let mut store = self::store();
+        if node == 2 {
+            store.handle(now, NodeId(node), &connected(4_100, 1));
+        }
+        store.handle_late(now, late, said, &sign_out(1));
+        let held = store.handle(now, NodeId(node), &connected(4_100, 1)).held;
+        assert_eq!((held, store.counts().sessions), (HeldBy::Another, 0));
+    }
+}
+
+#[test]
+fn who_is_signed_out_while_the_store_is_away_is_gone_when_it_is_back() {
+    let mut cluster = Cluster::new(Settings::default(), 2, true);
+    cluster.pass(1_000);
+    let mut lines = BTreeMap::new();
+    let mut come = |cluster: &mut Cluster, node, session: &'static str| {
+        let line = cluster.connect(node, "ana", session, false);
+        cluster.listen(line, session);
+        lines.insert(session, line);
+    };
+    let closed = |cluster: &Cluster, session: &str| {
+        let told = cluster.transcript.iter().filter(|it| it.1 == session);
+        told.filter(|it| String::from_utf8_lossy(&it.2).contains("SignedOut")).count()
+    };
+    come(&mut cluster, 0, "here");
+    come(&mut cluster, 1, "there");
+    cluster.outage = true;
+    cluster.pass(10_000);
+    come(&mut cluster, 1, "of the outage");
+    for session in ["here", "there", "of the outage"] {
+        cluster.pass(1_000);
+        cluster.end_session(0, "ana", session);
+    }
+    assert_eq!(closed(&cluster, "here"), 1, "for that no store is needed");
+    cluster.confirm(0, 1, "ana");
+    assert_eq!(cluster.stored.remove(&1), Some(false));
+    cluster.pass(1_000);
+    for (node, session) in [(0, "here"), (1, "there")] {
+        let line = cluster.connect(node, "ana", session, false);
+        cluster.listen(line, &format!("{session} again"));
+    }
+    cluster.outage = false;
+    cluster.pass(5_000);
+    assert_eq!(closed(&cluster, "of the outage"), 1);
+    for session in ["here again", "there again"] {
+        assert_eq!(closed(&cluster, session), 0, "it came since");
+    }
+    assert_eq!(cluster.sessions("ana"), 2);
 }

@@ -163,8 +163,11 @@ impl Node {
     /// its client stops. One that is not there is passed over.
     pub fn end_session(&mut self, now: Time, user: &str, session: &str) {
         if self.shared.is_some() {
-            let name = crate::store::SessionName { user: user.into(), session: session.into() };
-            return self.submit(now, Request::SignOut(name), Then::Nothing);
+            self.share_sign_out(now, user, session);
+        }
+        if self.shared.as_ref().is_some_and(|it| !it.is_lost()) {
+            // The store tells the node that has it.
+            return;
         }
         let Some(id) = self.directory.find(user) else { return };
         let Some(session) = self.directory.session(id, session) else { return };

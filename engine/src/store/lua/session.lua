@@ -1,8 +1,8 @@
 -- Something happens to a session. Follows people.lua.
 --
 -- ARGV[9]  what: renew, linger, revive, idle, active, join, leave or sign_out
--- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for sign_out, join and leave
--- ARGV[13] heard so long ago; for join and leave the room
+-- ARGV[10] user       ARGV[11] session      ARGV[12] seat; empty for join and leave
+-- ARGV[13] heard so long ago; for sign_out said so long ago; for join and leave the room
 -- ARGV[14] for how long it lingers
 local what, user, id = ARGV[9], user_of(ARGV[10]), ARGV[11]
 local seat = tonumber(ARGV[12])
@@ -18,11 +18,24 @@ local function heard_since()
 end
 
 if what == 'sign_out' then
-  local it = user.sessions[id]
+  local it, since = user.sessions[id], tonumber(ARGV[13]) + late
+  local said, is_over = now - since, false
   if it then
+    -- What has connected since goes on.
+    is_over = since == 0 or not is_later(it, seat, said, false)
+  elseif since ~= 0 then
+    -- Where it had connected by then may not have been told yet.
+    is_over = not has_ended_since(user, id, seat, said)
+  end
+  if it and is_over then
     local heard = heard_of(it)
     tell(it[NODE], 'signed_out', it[SEAT])
     end_session(user, id, heard)
+  end
+  if is_over then
+    -- No node that has yet to hear of it holds it again.
+    user.ended[id] = { said, now, { me, seat } }
+    user.moved[id] = true
   end
 elseif not session then
   if what == 'renew' then

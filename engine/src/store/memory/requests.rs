@@ -7,7 +7,7 @@ use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
 use super::{AT_ONCE, MemoryStore, NodeRow};
-use crate::store::{HeldBy, NodeId, Notice, Place, Reply, Report, Request, Store};
+use crate::store::{Claim, HeldBy, NodeId, Notice, Place, Reply, Report, Request, Store};
 
 impl Store for MemoryStore {
     fn handle_late(&mut self, now: Time, late: Span, node: NodeId, request: &Request) -> Reply {
@@ -204,12 +204,9 @@ impl Store for MemoryStore {
                 leave(&mut self.owners, node, users);
                 self.directory.follow_sessions(!self.owners.is_empty());
             }
-            Request::SignOut(name) => {
-                if let Some((session, seat)) = self.seat_of(name) {
-                    let heard = self.heard_of(&seat);
-                    self.tell(seat.claim.node, Notice::SignedOut { seat: seat.claim.seat });
-                    self.end(now, session, heard, &mut turned);
-                }
+            Request::SignOut { name, seat, ago } => {
+                let claim = Claim { node, seat: *seat };
+                self.sign_out(now, claim, name, *ago, &mut turned);
             }
             Request::Beat { away, silent, heard } => self.beat(now, node, *away, silent, heard),
             Request::Sweep => self.sweep(now, &mut turned),

@@ -312,6 +312,34 @@ impl MemoryStore {
         }
     }
 
+    /// A session is to end, said so long ago: what has connected since goes on.
+    pub(super) fn sign_out(
+        &mut self,
+        now: Time,
+        claim: Claim,
+        name: &SessionName,
+        ago: Span,
+        turned: &mut Vec<Report>,
+    ) {
+        let (said, at_once) = (now - ago, ago == Span::ZERO);
+        let held = self.seat_of(name);
+        let is_over = match held {
+            Some((_, seat)) => at_once || !seat.is_later_than(claim, said, false),
+            // Where it had connected by then may not have been told yet.
+            None => !at_once && !self.past.has_ended_since(name, claim, said, now),
+        };
+        if !is_over {
+            return;
+        }
+        if let Some((session, seat)) = held {
+            let heard = self.heard_of(&seat);
+            self.tell(seat.claim.node, Notice::SignedOut { seat: seat.claim.seat });
+            self.end(now, session, heard, turned);
+        }
+        // No node that has yet to hear of it holds it again.
+        self.past.ended(now, name.clone(), claim, said);
+    }
+
     pub(super) fn revoke(
         &mut self,
         now: Time,

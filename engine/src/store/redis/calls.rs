@@ -169,7 +169,10 @@ impl Calls {
             }
             Request::Join { name, room } => vec![self.session("join", name, None).with(&[room])],
             Request::Leave { name, room } => vec![self.session("leave", name, None).with(&[room])],
-            Request::SignOut(name) => vec![self.session("sign_out", name, None)],
+            Request::SignOut { name, seat, ago } => {
+                let ago = ago.as_millis().to_string();
+                vec![self.session("sign_out", name, Some(*seat)).with(&[&ago])]
+            }
             Request::SetMode { user, mode, ago, by } => {
                 let call = self.user("mode", user, *ago).with(&[&(*mode as u8).to_string()]);
                 vec![said_by(call, by.as_ref())]

@@ -45,6 +45,7 @@ cases! {
         passive_sessions_do_not_count,
         own_sessions_are_told,
         a_session_is_signed_out_at_its_node,
+        what_has_connected_since_is_not_signed_out,
         each_session_is_found_at_its_node,
         many_that_end_at_a_time_are_each_told_once;
     words:

@@ -50,7 +50,7 @@ pub(super) async fn a_room_tells_who_is_there(stage: &Stage) {
     other.hears_no_more().await;
     leave(&mut one, "ana").await;
     hear_members(&mut other, &["bo"]).await;
-    one.ask(Request::SignOut(name("bo", "1"))).await;
+    one.ask(Request::SignOut { name: name("bo", "1"), seat: 9, ago: Span::ZERO }).await;
     hear_members(&mut other, &[]).await;
     other.ask(Request::LookOut { rooms: vec!["r".into()] }).await;
     join(&mut one, "ana").await;

@@ -24,6 +24,10 @@ fn departed(user: &str, session: &str, seat: u64) -> Departed {
     }
 }
 
+fn sign_out(user: &str, session: &str, seat: u64, ago: u64) -> Request {
+    Request::SignOut { name: name(user, session), seat, ago: Span::from_millis(ago) }
+}
+
 async fn two(stage: &Stage) -> (Node, Node) {
     (stage.node().await, stage.node().await)
 }
@@ -193,14 +197,40 @@ pub(super) async fn a_session_is_signed_out_at_its_node(stage: &Stage) {
     let (mut one, mut other) = two(stage).await;
     one.connect("ana", "1", 1).await;
     one.connect("ana", "2", 2).await;
-    let reply = other.ask(Request::SignOut(name("ana", "1"))).await;
+    let reply = other.ask(sign_out("ana", "1", 90, 0)).await;
     assert!(reply.turned.is_empty(), "the other session goes on");
     assert_eq!(one.hear().await, Notice::SignedOut { seat: 1 });
-    assert_eq!(other.ask(Request::SignOut(name("ana", "2"))).await.turned.len(), 1);
+    assert_eq!(other.ask(sign_out("ana", "2", 90, 0)).await.turned.len(), 1);
     assert_eq!(one.hear().await, Notice::SignedOut { seat: 2 });
     // Of one that is not there nothing comes.
-    other.ask(Request::SignOut(name("ana", "2"))).await;
+    other.ask(sign_out("ana", "2", 90, 0)).await;
     one.hears_no_more().await;
+}
+
+pub(super) async fn what_has_connected_since_is_not_signed_out(stage: &Stage) {
+    let (mut one, mut other) = two(stage).await;
+    let connected = |ago, session: &str, seat| Register {
+        connected_ago: Span::from_millis(ago),
+        ..register("ana", session, seat)
+    };
+    one.register(connected(20_000, "1", 1)).await;
+    other.ask(sign_out("ana", "1", 90, 30_000)).await;
+    one.hears_no_more().await;
+    other.ask(sign_out("ana", "1", 91, 10_000)).await;
+    assert_eq!(one.hear().await, Notice::SignedOut { seat: 1 });
+    // Its node has not read that, and registers it again.
+    assert_eq!(one.register(connected(20_000, "1", 1)).await, HeldBy::Another);
+    // A node knows the order of its own.
+    one.register(connected(20_000, "2", 5)).await;
+    one.ask(sign_out("ana", "2", 4, 10_000)).await;
+    one.hears_no_more().await;
+    one.ask(sign_out("ana", "2", 6, 30_000)).await;
+    assert_eq!(one.hear().await, Notice::SignedOut { seat: 5 });
+    assert_eq!(one.register(connected(20_000, "2", 5)).await, HeldBy::Another);
+    // What is told later of a connect that was there by then comes too late.
+    other.ask(sign_out("ana", "3", 92, 10_000)).await;
+    assert_eq!(one.register(connected(20_000, "3", 7)).await, HeldBy::Another);
+    generation(one.register(connected(5_000, "3", 8)).await);
 }
 
 pub(super) async fn each_session_is_found_at_its_node(stage: &Stage) {
@@ -240,7 +270,7 @@ pub(super) async fn each_session_is_found_at_its_node(stage: &Stage) {
     );
     // It goes where it connects, and is nowhere once it has ended.
     let third = generation(other.connect("ana", "1", 7).await);
-    one.ask(Request::SignOut(name("ana", "2"))).await;
+    one.ask(sign_out("ana", "2", 90, 0)).await;
     let places = undated(one.ask(locate).await.places);
     assert_eq!(places, [Place { idle: true, ..place(other.id, "1", third) }]);
 }

@@ -238,6 +238,13 @@ impl Shared {
         number
     }
 
+    /// The number of the next connect.
+    fn take_seat(&mut self) -> u64 {
+        let number = self.next_seat;
+        self.next_seat += 1;
+        number
+    }
+
     /// Requests that wait for their answers.
     pub(in crate::core::node) fn waiting(&self) -> usize {
         self.pending.len()

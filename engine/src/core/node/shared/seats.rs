@@ -21,8 +21,7 @@ impl Node {
         mode: Option<ModeChoice>,
     ) {
         let Some(shared) = self.shared.as_mut() else { return };
-        let number = shared.next_seat;
-        shared.next_seat += 1;
+        let number = shared.take_seat();
         shared.by_number.insert(number, lease);
         let seat = Seat { number, connected: now, generation: None, idle_said, left_others: false };
         shared.seats.insert(lease, seat);
@@ -225,6 +224,13 @@ impl Node {
             Request::Revoke { user: Arc::clone(user), revoked, ago: Span::ZERO },
             Then::Nothing,
         );
+    }
+
+    pub(in crate::core::node) fn share_sign_out(&mut self, now: Time, user: &str, session: &str) {
+        let Some(shared) = self.shared.as_mut() else { return };
+        let seat = shared.take_seat();
+        let name = SessionName { user: user.into(), session: session.into() };
+        self.submit(now, Request::SignOut { name, seat, ago: Span::ZERO }, Then::Nothing);
     }
 
     pub(in crate::core::node) fn share_join(&mut self, now: Time, conn: ConnId, room: &Arc<str>) {

@@ -21,6 +21,8 @@ pub(super) enum Word {
     LastSeen(Arc<str>, LastSeen, Time),
     /// The account is no longer good, or is good again; and since when.
     Revoked(Arc<str>, bool, Time),
+    /// A session is to end where it had connected by then; the number that has among those of connects.
+    SignedOut(SessionName, u64, Time),
     /// A session is in a room, or no more; its node registers it with those that it is in.
     Room(SessionName, Arc<str>, bool),
     /// A session has ended, as it was told then, and when that was.
@@ -69,6 +71,9 @@ impl Word {
             Request::Revoke { user, revoked, ago } => {
                 Self::Revoked(Arc::clone(user), *revoked, now - *ago)
             }
+            Request::SignOut { name, seat, ago } => {
+                Self::SignedOut(name.clone(), *seat, now - *ago)
+            }
             Request::Connect(it) => {
                 // A repeated choice is no word of its own: it is repeated with the session.
                 let choice = it.mode.filter(|it| it.fresh)?;
@@ -107,6 +112,7 @@ impl Word {
             Self::Revoked(user, revoked, at) => {
                 Request::Revoke { user, revoked, ago: now.since(at) }
             }
+            Self::SignedOut(name, seat, at) => Request::SignOut { name, seat, ago: now.since(at) },
             Self::Room(name, room, true) => Request::Join { name, room },
             Self::Room(name, room, false) => Request::Leave { name, room },
             Self::Ended(it, at) => Request::End(Departed {
@@ -126,7 +132,7 @@ impl Word {
     pub(super) fn stands_alone(&self) -> bool {
         match self {
             Self::Ended(it, _) => it.bye,
-            Self::Room(..) => false,
+            Self::SignedOut(..) | Self::Room(..) => false,
             _ => true,
         }
     }
@@ -149,7 +155,7 @@ impl Word {
 
     /// Whether it is something that a user has chosen.
     pub(super) fn is_choice(&self) -> bool {
-        !matches!(self, Self::Revoked(..) | Self::Room(..) | Self::Ended(..))
+        !matches!(self, Self::Revoked(..) | Self::SignedOut(..) | Self::Room(..) | Self::Ended(..))
     }
 
     /// Whether, said in an outage, it may be told later than that the store is back: see [`super::farewells`].
@@ -157,9 +163,12 @@ impl Word {
         self.is_goodbye() || self.is_choice()
     }
 
-    /// Whether a session has said goodbye.
+    /// Whether a session has said goodbye, or has been told to.
     pub(super) fn is_goodbye(&self) -> bool {
-        matches!(self, Self::Ended(it, _) if it.bye)
+        match self {
+            Self::Ended(it, _) => it.bye,
+            _ => matches!(self, Self::SignedOut(..)),
+        }
     }
 
     /// Whose it is.
@@ -170,7 +179,7 @@ impl Word {
             | Self::Block(user, ..)
             | Self::LastSeen(user, ..)
             | Self::Revoked(user, ..) => user,
-            Self::Room(name, ..) => &name.user,
+            Self::SignedOut(name, ..) | Self::Room(name, ..) => &name.user,
             Self::Ended(departed, _) => &departed.name.user,
         }
     }
@@ -188,6 +197,7 @@ impl Word {
             | (Self::LastSeen(user, ..), Self::LastSeen(it, ..))
             | (Self::Revoked(user, ..), Self::Revoked(it, ..)) => user == it,
             (Self::Block(user, viewer, ..), Self::Block(it, by, ..)) => (user, viewer) == (it, by),
+            (Self::SignedOut(name, ..), Self::SignedOut(it, ..)) => name == it,
             (Self::Room(name, room, _), Self::Room(it, of, _)) => (name, room) == (it, of),
             _ => self == other,
         }
@@ -203,6 +213,7 @@ impl Word {
             Self::Mode(..) => 2,
             Self::LastSeen(..) => 3,
             Self::Note(..) => 4,
+            Self::SignedOut(..) => 5,
             Self::Ended(it, _) if it.bye => 5,
             Self::Room(..) => 6,
             Self::Block(..) => 7,
