@@ -195,6 +195,11 @@ impl Cluster {
         views.map_or(0, |it| it.len())
     }
 
+    /// How many are in a room, as far as the store knows.
+    pub(crate) fn members(&self, room: &str) -> usize {
+        self.store.as_ref().map_or(0, |it| it.directory().roster(&room.into(), 0).count)
+    }
+
     /// Asks that this session ends.
     pub(crate) fn end_session(&mut self, node: usize, user: &str, session: &str) {
         self.nodes[node].end_session(self.now, user, session);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use greendot_engine::core::Settings;
-use greendot_engine::protocol::{Mode, ServerFrame, Span, State, binary};
+use greendot_engine::protocol::{ClientFrame, Mode, ServerFrame, Span, State, binary};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Line};
 use crate::rig::settings;
 
 const TICK: u64 = 20;
@@ -188,4 +188,141 @@ fn a_store_that_is_busy_with_what_all_ask_anew_is_not_out_of_reach() {
     let view = view(&cluster, "watcher 0");
     assert!(!view.stale && view.states[&7] == State::Away);
     assert!((10..1_000).all(|it| view.states[&it] == State::Online));
+}
+
+/// So many sessions a node registers at a time.
+const PORTION: usize = 2_000;
+
+/// A node with very many sessions, and their lines; one in ten is watched at the other node.
+fn crowded(sessions: usize) -> (Cluster, Vec<Line>) {
+    // Nobody is asked for a sign of life meanwhile: that would go to the store, too.
+    let (beat, ttl) = (Span::from_secs(60), Span::from_secs(180));
+    let tick = Span::from_millis(TICK);
+    let mut cluster = Cluster::new(Settings { beat, ttl, tick, ..settings() }, 2, true);
+    let line =
+        |it: usize, cluster: &mut Cluster| cluster.connect(0, &format!("user {it}"), "1", false);
+    let lines: Vec<Line> = (0..sessions).map(|it| line(it, &mut cluster)).collect();
+    let watcher = cluster.connect(1, "watcher", "1", true);
+    cluster.listen(watcher, "watcher");
+    // Some of each portion.
+    let names: Vec<String> = (0..sessions).step_by(10).map(|it| format!("user {it}")).collect();
+    let mine: Vec<(u32, &str)> =
+        names.iter().enumerate().map(|(it, name)| (10 * it as u32, name.as_str())).collect();
+    cluster.watch(watcher, 1, &mine);
+    cluster.pass(1_000);
+    (cluster, lines)
+}
+
+/// Whom the watcher was shown to be gone.
+fn gone(cluster: &Cluster) -> Vec<u32> {
+    let told = cluster.transcript.iter().filter(|it| it.1 == "watcher");
+    let entries = told.flat_map(|it| match binary::decode_server(&it.2) {
+        Ok(Some(ServerFrame::Snapshot { entries, .. } | ServerFrame::Events { entries, .. })) => {
+            entries.into_iter().map(|it| (it.number, it.state)).collect()
+        }
+        _ => Vec::new(),
+    });
+    let mut gone: Vec<u32> = entries.filter(|it| it.1 == State::Offline).map(|it| it.0).collect();
+    gone.sort_unstable();
+    gone
+}
+
+#[test]
+fn very_many_sessions_are_registered_in_portions_and_each_as_it_is_then() {
+    const SESSIONS: usize = 7_000;
+    const EFFORT: u64 = 500;
+    let (mut cluster, lines) = crowded(SESSIONS);
+    let room = ClientFrame::Join { number: 1, room: "r" };
+    cluster.say(lines[6_000], &room);
+    cluster.say(lines[6_010], &room);
+    cluster.pass(1_000);
+    cluster.outage = true;
+    cluster.pass(6_000);
+    cluster.say(lines[6_000], &ClientFrame::Leave { number: 1 });
+    cluster.pass(1_000);
+    cluster.outage = false;
+    cluster.effort = EFFORT;
+    let back = cluster.millis();
+    let mut busy = 0;
+    for step in 0.. {
+        cluster.pass(50);
+        busy = busy.max(cluster.nodes[0].store_waiting());
+        match step {
+            // Their portion is the last one.
+            40 => cluster.say(lines[6_020], &ClientFrame::Bye),
+            41 => cluster.say(lines[6_030], &ClientFrame::Idle),
+            42 => cluster.set_mode(0, "user 6040", Mode::Invisible),
+            43 => cluster.hang_up(lines[6_050]),
+            44 => cluster.say(lines[6_010], &ClientFrame::Leave { number: 1 }),
+            45 => cluster.say(lines[6_000], &room),
+            _ => {}
+        }
+        if !cluster.nodes[0].is_stale() && step > 45 {
+            break;
+        }
+        let takes = (SESSIONS + 1_000) as u64 * EFFORT / 1_000;
+        assert!(cluster.millis() - back <= 2 * BEAT + takes * 5 / 4, "still stale");
+    }
+    assert!((PORTION..PORTION + 50).contains(&busy), "{busy} at a time");
+    cluster.pass(8_000);
+    assert_eq!(gone(&cluster), [6_020, 6_040, 6_050]);
+    assert_eq!(view(&cluster, "watcher").states[&6_030], State::Away);
+    assert_eq!((cluster.members("r"), cluster.sessions("user 6010")), (1, 1));
+    let held: usize = (0..SESSIONS).map(|it| cluster.sessions(&format!("user {it}"))).sum();
+    assert_eq!(held, SESSIONS - 2);
+}
+
+#[test]
+fn a_second_outage_while_sessions_are_registered_loses_nothing() {
+    const SESSIONS: usize = 7_000;
+    let (mut cluster, lines) = crowded(SESSIONS);
+    cluster.say(lines[6_000], &ClientFrame::Join { number: 1, room: "r" });
+    cluster.block(0, "user 6500", "watcher", true);
+    cluster.pass(1_000);
+    cluster.effort = 500;
+    cluster.outage = true;
+    cluster.pass(6_000);
+    // What waits for the sessions.
+    cluster.say(lines[6_000], &ClientFrame::Leave { number: 1 });
+    cluster.block(0, "user 6500", "watcher", false);
+    for _ in 0..3 {
+        cluster.confirm(0, 1, "user 6000");
+        assert_eq!(cluster.stored.remove(&1), Some(false));
+        cluster.outage = false;
+        cluster.pass(2_000);
+        assert!(cluster.nodes[0].is_stale());
+        cluster.outage = true;
+        cluster.pass(5_000);
+    }
+    cluster.outage = false;
+    cluster.pass(8_000);
+    assert!(cluster.nodes.iter().all(|it| !it.is_stale()));
+    assert_eq!(gone(&cluster), [6_500]);
+    assert_eq!(view(&cluster, "watcher").states[&6_500], State::Online);
+    assert_eq!((cluster.members("r"), cluster.sessions("user 6000")), (0, 1));
+    cluster.confirm(0, 2, "user 6000");
+    cluster.pass(100);
+    assert_eq!(cluster.stored.remove(&2), Some(true));
+}
+
+#[test]
+fn who_moved_in_an_outage_to_a_node_with_very_many_sessions_never_left() {
+    let (mut cluster, _) = crowded(7_000);
+    let before = cluster.connect(1, "mover", "1", false);
+    let watcher = cluster.connect(1, "looks", "1", true);
+    cluster.listen(watcher, "watcher");
+    cluster.watch(watcher, 1, &[(1, "mover")]);
+    cluster.pass(1_000);
+    cluster.effort = 500;
+    cluster.outage = true;
+    cluster.pass(6_000);
+    cluster.connect(0, "mover", "2", false);
+    cluster.pass(1_000);
+    cluster.say(before, &ClientFrame::Bye);
+    cluster.pass(1_000);
+    cluster.outage = false;
+    cluster.pass(10_000);
+    assert!(cluster.nodes.iter().all(|it| !it.is_stale()));
+    assert_eq!(gone(&cluster), [] as [u32; 0]);
+    assert_eq!(cluster.sessions("mover"), 1);
 }

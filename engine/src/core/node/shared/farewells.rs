@@ -56,42 +56,33 @@ impl Node {
         let Some(shared) = self.shared.as_mut() else { return };
         shared.says_at = None;
         let words = shared.unsaid.extract_if(.., |it| it.may_come_later()).collect();
-        let mut leases = shared.leases();
+        let mut leases = shared.leases(true);
         leases.retain(|it| self.is_of_hider(*it));
         if let Some(shared) = self.shared.as_mut() {
             shared.hiders.clear();
         }
-        self.say_and_register(now, words, leases, false);
+        let behind = self.say_before_sessions(now, words);
+        for lease in leases {
+            self.register(now, lease);
+        }
+        self.say_behind_sessions(now, behind);
     }
 
-    /// Tells what must not be lost, and what this node holds. `stood_still`: it has, and the store was in reach meanwhile.
-    pub(super) fn say_and_register(
-        &mut self,
-        now: Time,
-        mut words: Vec<Word>,
-        leases: Vec<ConnId>,
-        stood_still: bool,
-    ) {
+    /// Tells what must not be lost. Returns what has to wait until sessions are registered.
+    pub(super) fn say_before_sessions(&mut self, now: Time, mut words: Vec<Word>) -> Vec<Word> {
         words.sort_by_key(Word::rank);
         let behind = words.split_off(words.partition_point(|it| !it.waits_for_sessions()));
         for word in words {
             self.submit(now, word.request(now), Then::Nothing);
         }
-        for lease in leases {
-            // So it is in the store too.
-            let over = self
-                .leases
-                .get(lease)
-                .is_none_or(|it| it.lingers_until.is_none() && self.lives_until(&it) <= now);
-            if over && stood_still {
-                self.leases.report_anew(now, lease);
-            } else {
-                self.register(now, lease);
-            }
-        }
+        behind
+    }
+
+    /// Tells that.
+    pub(super) fn say_behind_sessions(&mut self, now: Time, words: Vec<Word>) {
         // Where a session went its node has registered; that it left the store may not know, and have it there as of
         // before, or of an earlier connect.
-        for word in behind.into_iter().filter(|it| !matches!(it, Word::Room(.., true))) {
+        for word in words.into_iter().filter(|it| !matches!(it, Word::Room(.., true))) {
             self.submit(now, word.request(now), Then::Nothing);
         }
     }

@@ -5,6 +5,7 @@
 //! sessions stay, watchers keep what they saw and are told that it may be old (rule 12 b). When it
 //! is back, the node first registers what it holds, and then refreshes its watchers.
 
+mod anew;
 mod catch_up;
 mod choices;
 mod clock;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use foldhash::quality::FixedState;
 use greendot_protocol::{Epoch, Span, Time};
 
+use self::anew::Anew;
 use self::choices::Choices;
 use self::clock::StoreClock;
 use self::refresh::Refresh;
@@ -167,6 +169,7 @@ pub(in crate::core::node) struct Shared {
     /// are lost.
     told: u64,
     reach: Reach,
+    anew: Anew,
     refresh: Refresh,
     /// When it is asked how those stand whom viewers are to see again.
     opens_at: Option<Time>,
@@ -211,6 +214,7 @@ impl Shared {
             noticed: 0,
             told: 0,
             reach: Reach::Good,
+            anew: Anew::default(),
             refresh: Refresh::default(),
             opens_at: None,
             blinded: false,
@@ -271,10 +275,12 @@ impl Shared {
         )
     }
 
-    /// The leases of the sessions that the store is told of, in the order in which they came.
-    fn leases(&self) -> Vec<ConnId> {
-        let mut leases: Vec<(u64, ConnId)> =
-            self.seats.iter().map(|(lease, seat)| (seat.number, *lease)).collect();
+    /// The leases of the sessions that the store is told of, in the order in which they came; `as_known`: before the others those
+    /// of which it has not answered yet that they are here.
+    fn leases(&self, as_known: bool) -> Vec<ConnId> {
+        let place = |seat: &Seat| (as_known && seat.generation.is_some(), seat.number);
+        let mut leases: Vec<((bool, u64), ConnId)> =
+            self.seats.iter().map(|(lease, seat)| (place(seat), *lease)).collect();
         leases.sort_unstable_by_key(|it| it.0);
         leases.into_iter().map(|it| it.1).collect()
     }
@@ -286,7 +292,7 @@ impl Shared {
 
     /// Whether the store has yet to be told something of the user that was said here.
     fn has_unsaid(&self, user: &str) -> bool {
-        self.unsaid.iter().any(|it| it.user() == user)
+        self.unsaid.iter().chain(self.anew.words()).any(|it| it.user() == user)
     }
 
     /// Whether something that a user chose may not have reached the store.
@@ -311,12 +317,14 @@ impl Shared {
     }
 
     pub(in crate::core::node) fn deadline(&self) -> Time {
+        let registered = self.anew.is_over();
         let refresh = match self.reach {
-            Reach::Back(Some(at)) => at,
+            Reach::Back(Some(at)) if registered => at,
             _ => Time::MAX,
         };
         let opens = self.opens_at.filter(|_| self.is_known_anew());
-        let words = self.ends_at.into_iter().chain(self.says_at).chain(opens).min();
+        let words = self.ends_at.into_iter().chain(self.says_at).filter(|_| registered);
+        let words = words.chain(opens).min();
         self.beat_at.min(refresh).min(words.unwrap_or(Time::MAX))
     }
 }
@@ -387,6 +395,7 @@ impl Node {
         self.totals.store_requests += 1;
         if let Some(word) = &word {
             shared.choices.asked(number, word);
+            shared.anew.overruled_by(word);
         }
         shared.pending.push_back(Pending { number, asked: now, since: now, then, word });
         if shared.pending.len() > PENDING && !is_beat {

@@ -45,12 +45,14 @@ impl Node {
         let Some(shared) = self.shared.as_mut() else { return };
         if let Reach::Back(Some(at)) = shared.reach
             && at <= now
+            && shared.anew.is_over()
         {
             shared.reach = Reach::Back(None);
             self.refresh(now);
         }
         let Some(shared) = self.shared.as_mut() else { return };
-        if shared.ends_at.is_some_and(|at| at <= now) && shared.reach != Reach::Lost {
+        let may_say = shared.reach != Reach::Lost && shared.anew.is_over();
+        if shared.ends_at.is_some_and(|at| at <= now) && may_say {
             shared.ends_at = None;
             let ended: Vec<Word> =
                 shared.unsaid.extract_if(.., |it| !it.may_come_later()).collect();
@@ -59,7 +61,7 @@ impl Node {
             }
         }
         let Some(shared) = self.shared.as_mut() else { return };
-        if shared.says_at.is_some_and(|at| at <= now) && shared.reach != Reach::Lost {
+        if shared.says_at.is_some_and(|at| at <= now) && may_say {
             self.say_what_waited(now);
         }
         let Some(shared) = self.shared.as_mut() else { return };
@@ -113,6 +115,7 @@ impl Node {
         shared.ends_at = None;
         shared.says_at = None;
         shared.hiders.clear();
+        shared.stop_registering();
         let waiting: Vec<Pending> = shared.pending.drain(..).collect();
         shared.choices.clear();
         for word in waiting.iter().filter_map(|it| it.word.clone()) {
@@ -199,6 +202,7 @@ impl Node {
         let Some(shared) = self.shared.as_mut() else { return };
         let was_lost = shared.reach == Reach::Lost;
         let stood_still = late && !was_lost;
+        shared.stop_registering();
         shared.blinded |= lost_data;
         // The refresh makes up for all.
         shared.skipped = Skipped::default();
@@ -216,13 +220,13 @@ impl Node {
             shared.ends_at.get_or_insert(now);
         }
         let mut words = std::mem::replace(&mut shared.unsaid, ended);
-        let waits = was_lost || shared.says_at.is_some_and(|at| at > now);
+        let waits = was_lost || shared.says_at.is_some();
         shared.says_at = shared.says_at.filter(|_| !lost_data);
         shared.hiders.clear();
         if waits && !lost_data {
             shared.leave_for_later(now, &mut words);
         }
-        let mut leases = shared.leases();
+        let mut leases = shared.leases(!lost_data);
         if lost_data {
             self.drop_questions(now);
             // Nobody is shown to one it hid from, before it can say so again.
@@ -232,7 +236,8 @@ impl Node {
             }
         }
         leases.retain(|it| !self.is_of_hider(*it));
-        self.say_and_register(now, words, leases, stood_still);
+        let behind = self.say_before_sessions(now, words);
+        self.register_anew(now, leases, behind, stood_still);
         self.cover_nobody_who_ended(now);
         if lost_data {
             self.watches.begin_epoch();

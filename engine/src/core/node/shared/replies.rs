@@ -91,6 +91,7 @@ impl Node {
         if let Some(shared) = self.shared.as_mut() {
             // A refresh of which an answer was lost is begun anew.
             shared.refresh.answered(number);
+            shared.anew.answered(number);
         }
         for roster in &reply.rooms {
             self.take_roster(now, roster.clone());
@@ -163,6 +164,7 @@ impl Node {
         }
         self.skipped_answered(now, number);
         self.see_again(now);
+        self.register_on(now);
         self.end_refresh(now);
     }
 
