@@ -1,19 +1,18 @@
 -- What a node says of its sessions with its beat: those that are covered no more, and those that are again. Follows
 -- people.lua.
 --
--- ARGV[9]    1: the node covers nothing any more but what it registers from now on
+-- ARGV[9]    of so many sessions, at most, the node covers none any more until it registers it anew
 -- ARGV[10]   how many are silent
 -- ARGV[11..] of each silent one: user, session, seat, heard so long ago; then of each that was heard: user, session, seat
-if ARGV[9] == '1' then
-  for _, name in ipairs(redis.call('SMEMBERS', tag .. ':c:' .. me)) do
+local most = tonumber(ARGV[9])
+if most > 0 then
+  for _, name in ipairs(redis.call('SPOP', tag .. ':c:' .. me, most)) do
     local name, id = named(name)
     local user = user_of(name)
     local session = user.sessions[id]
     if session then
       session[LAST], session[COVERED] = heard_of(session), false
       place(user, id)
-    else
-      redis.call('SREM', tag .. ':c:' .. me, member(user, id))
     end
   end
 end
