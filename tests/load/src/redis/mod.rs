@@ -1,6 +1,7 @@
 //! What renewals cost Redis, beside one script for each heartbeat on the same server; and how late ends are told.
 
 mod figures;
+mod outage;
 mod sessions;
 mod sweep;
 mod textbook;
@@ -12,6 +13,7 @@ use greendot_redis_server::Redis;
 
 pub(crate) use self::figures::number;
 use self::figures::{Figures, memory};
+pub use self::outage::outage;
 pub use self::sweep::sweep;
 use crate::report::{Budget, Report, Row};
 
