@@ -48,6 +48,8 @@ pub(crate) struct Cluster {
     pub(crate) outage: bool,
     /// By the numbers of those who asked: whether the store has what was said.
     pub(crate) stored: BTreeMap<u64, bool>,
+    /// How many sessions an application was told that a user has; none: nobody can say.
+    pub(crate) located: Vec<Option<usize>>,
     /// Questions that the application was asked.
     pub(crate) questions: usize,
     asks: u64,
@@ -119,6 +121,7 @@ impl Cluster {
             words: VecDeque::new(),
             outage: false,
             stored: BTreeMap::new(),
+            located: Vec::new(),
             questions: 0,
             asks: 0,
             names: BTreeMap::new(),
@@ -251,6 +254,12 @@ impl Cluster {
         let interval = Span::from_secs(20);
         self.nodes[node].handle_poll(self.now, &connect, interval).expect("may poll");
         self.nodes[node].ask_rooms(self.now, self.asks, user, "poll", rooms);
+        self.settle();
+    }
+
+    /// Asks where a user's sessions are.
+    pub(crate) fn locate(&mut self, node: usize, user: &str) {
+        self.nodes[node].locate(self.now, 0, user);
         self.settle();
     }
 
@@ -408,6 +417,7 @@ impl Cluster {
             Output::MayJoin { ask, .. } => {
                 self.nodes[node].handle_may_join(self.now, ask, self.lets_in)
             }
+            Output::Located { places, .. } => self.located.push(places.map(|it| it.len())),
             Output::Stored { ask, stored } => _ = self.stored.insert(ask, stored),
             Output::Ping(conn) => self.nodes[node].handle_pong(self.now, conn),
             _ => {}

@@ -209,3 +209,36 @@ fn a_poll_is_told_nothing_of_a_room_of_which_nobody_can_say_who_is_there() {
     assert!(told.iter().all(|it| it == "[]" || *it == before[0]), "{told:?}");
     assert_eq!(told.last(), before.last());
 }
+
+/// Where the store has lost what it held, who is in a room is known once each node has registered its own.
+#[test]
+fn a_store_that_has_lost_all_shows_nobody_gone_who_has_yet_to_be_registered() {
+    let mut world = Cluster::new(settings(), 2, true);
+    world.lag = 5;
+    world.pass(2_000);
+    let bo = world.connect(0, "bo", "1", false);
+    let [ana, cy] = ["ana", "cy"].map(|it| world.connect(1, it, "1", false));
+    for line in [bo, ana] {
+        world.say(line, &join(1, "page"));
+        world.pass(200);
+    }
+    world.listen(ana, "ana");
+    world.lose_store();
+    // Her node finds that before the other one does.
+    for millis in 0..30 {
+        world.say(ana, &ClientFrame::Beat(Beat::default()));
+        if millis == 15 {
+            world.say(cy, &join(1, "page"));
+        }
+        world.locate(1, "bo");
+        world.pass(1);
+    }
+    world.pass(5_000);
+    assert_eq!(rooms_told(&world, "ana", 0), ["room: ana online, bo online, cy online"]);
+    // Nobody says that nothing reaches him.
+    let located = std::mem::take(&mut world.located);
+    assert_eq!((located.len(), located.iter().flatten().count()), (30, 0));
+    world.locate(1, "bo");
+    world.pass(100);
+    assert_eq!(world.located, [Some(1)]);
+}

@@ -174,7 +174,7 @@ impl Node {
     /// number `ask`. Not for other users' eyes: it tells of the invisible.
     pub fn locate(&mut self, now: Time, ask: u64, user: &str) {
         let places = match &self.shared {
-            Some(shared) if !shared.is_lost() => {
+            Some(shared) if !shared.is_lost() && !shared.awaits_nodes() => {
                 let user: Arc<str> = user.into();
                 let request = Request::Locate { user: Arc::clone(&user) };
                 return self.submit(now, request, Then::Located { ask, user });

@@ -275,6 +275,11 @@ impl Shared {
         )
     }
 
+    /// Whether nodes have yet to register with the store what they hold.
+    pub(in crate::core::node) fn awaits_nodes(&self) -> bool {
+        matches!(self.reach, Reach::Back(Some(_)))
+    }
+
     /// The leases of the sessions that the store is told of, in the order in which they came; `as_known`: before the others those
     /// of which it has not answered yet that they are here.
     fn leases(&self, as_known: bool) -> Vec<ConnId> {
@@ -287,7 +292,7 @@ impl Shared {
 
     /// Whether the refresh asks anew what was asked with this number, or has asked since.
     fn refreshes(&self, number: u64) -> bool {
-        matches!(self.reach, Reach::Back(Some(_))) || self.refresh.asks_after(number)
+        self.awaits_nodes() || self.refresh.asks_after(number)
     }
 
     /// Whether the store has yet to be told something of the user that was said here.

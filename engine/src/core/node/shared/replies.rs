@@ -93,10 +93,11 @@ impl Node {
             shared.refresh.answered(number);
             shared.anew.answered(number);
         }
-        for roster in &reply.rooms {
+        let refreshed = self.shared.as_ref().is_some_and(|it| it.refreshes(number));
+        // Where the store has lost what it held, others have yet to register who else is there.
+        for roster in reply.rooms.iter().filter(|_| !refreshed) {
             self.take_roster(now, roster.clone());
         }
-        let refreshed = self.shared.as_ref().is_some_and(|it| it.refreshes(number));
         match then {
             Then::Nothing | Then::Beaten => {}
             Then::Looked => {
