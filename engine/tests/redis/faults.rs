@@ -134,14 +134,14 @@ async fn cut_connections_are_made_again() {
 const UNHEARD: &str = "
     local nodes = redis.call('HGETALL', KEYS[1] .. ':nodes')
     for i = 1, #nodes, 2 do
-      local row = cmsgpack.unpack(nodes[i + 1])
+      local row = { cmsgpack.unpack(nodes[i + 1]) }
       row[5] = row[5] + 1
-      redis.call('HSET', KEYS[1] .. ':nodes', nodes[i], cmsgpack.pack(row))
+      redis.call('HSET', KEYS[1] .. ':nodes', nodes[i], cmsgpack.pack(unpack(row)))
     end
     local user = KEYS[1] .. ':u:' .. ARGV[1]
-    local record = cmsgpack.unpack(redis.call('HGET', user, 'r'))
+    local record = { cmsgpack.unpack(redis.call('HGET', user, 'r')) }
     record[14], record[2] = ARGV[2], record[2] + 1
-    redis.call('HSET', user, 'r', cmsgpack.pack(record))
+    redis.call('HSET', user, 'r', cmsgpack.pack(unpack(record)))
     return 1";
 
 #[tokio::test]

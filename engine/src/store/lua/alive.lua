@@ -9,7 +9,7 @@ local BEATEN = 2
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 for _, packed in ipairs(redis.call('HVALS', KEYS[1] .. ':nodes')) do
-  if cmsgpack.unpack(packed)[BEATEN] + tonumber(ARGV[1]) > now then
+  if select(BEATEN, cmsgpack.unpack(packed)) + tonumber(ARGV[1]) > now then
     return 1
   end
 end

@@ -35,7 +35,7 @@ local function put_outlook(part, it)
   -- Where nothing is kept, the number of the latest of all: one that was taken away is known to be older.
   local number = it.count > 0 and it.number or redis.call('HGET', tag, 'outlooks') or 0
   local user = redis.call('HGET', tag .. ':u:' .. it.viewer, 'r')
-  local hides = user and cmsgpack.unpack(user)[MODE] == INVISIBLE
+  local hides = user and select(MODE, cmsgpack.unpack(user)) == INVISIBLE
   put(part, it.viewer, number, hides and 1 or 0, it.count)
   for user, bar in pairs(it.bars) do
     put(part, user, bar[BEHIND], bar[SHOWN] or '', ago(bar[SHOWN_SEEN]), bar[SHOWN_HEARD] and 1 or 0)

@@ -100,7 +100,7 @@ end
 -- Records ----------------------------------------------------------------------------------------
 
 -- A user; what is written is what is marked: the record and the like by `new_record` and so on, sessions by their ids in
--- `moved`. Very many are loaded and written at a time, so no more tables are made than it takes.
+-- `moved`. Who hears of its sessions is told of them if it is marked as `followed`. Very many are loaded and written at a time, so no more tables are made than it takes.
 local function user_of(name)
   local user = users[name]
   if user then
@@ -112,7 +112,7 @@ local function user_of(name)
   for i = 1, #flat, 2 do
     local field, value = flat[i], flat[i + 1]
     if field == 'r' then
-      record = cmsgpack.unpack(value)
+      record = { cmsgpack.unpack(value) }
     elseif field == 'w' then
       watching = unpacked[value]
     elseif field == 'd' then
@@ -120,7 +120,7 @@ local function user_of(name)
     elseif field == 'o' then
       owners = unpacked[value]
     else
-      local id, session = string.sub(field, 2), cmsgpack.unpack(value)
+      local id, session = string.sub(field, 2), { cmsgpack.unpack(value) }
       if session[LAST] then
         sessions[id] = session
         was[id] = session[COVERED] and session[UNTIL] == 0 and session[NODE] or 'due'
@@ -133,7 +133,6 @@ local function user_of(name)
   user = {
     name = name, key = key, sessions = sessions, ended = ended, was = was, count = count, moved = {},
     record = record, said = said, watching = watching, owners = owners,
-    new_record = false, new_said = false, new_watching = false, new_owners = false, followed = false,
   }
   users[name] = user
   order[#order + 1] = user
@@ -568,13 +567,21 @@ end
 -- Writing ----------------------------------------------------------------------------------------
 
 -- Writes a field of a user, or takes it away.
-local function write(set, gone, field, value)
-  if value then
+local function write(set, gone, field, packed)
+  if packed then
     local count = #set
-    set[count + 1], set[count + 2] = field, cmsgpack.pack(value)
+    set[count + 1], set[count + 2] = field, packed
   else
     gone[#gone + 1] = field
   end
+end
+
+local function write_row(set, gone, field, row)
+  write(set, gone, field, row and cmsgpack.pack(unpack(row)))
+end
+
+local function write_list(set, gone, field, list)
+  write(set, gone, field, list[1] and cmsgpack.pack(list))
 end
 
 local function save(user)
@@ -588,19 +595,19 @@ local function save(user)
     end
   end
   for id in pairs(user.moved) do
-    write(set, gone, 's' .. id, sessions[id] or ended[id])
+    write_row(set, gone, 's' .. id, sessions[id] or ended[id])
   end
   if user.new_record then
-    write(set, gone, 'r', user.record)
+    write_row(set, gone, 'r', user.record)
   end
   if user.new_said then
-    write(set, gone, 'd', user.said)
+    write(set, gone, 'd', cmsgpack.pack(user.said))
   end
   if user.new_watching then
-    write(set, gone, 'w', user.watching[1] and user.watching)
+    write_list(set, gone, 'w', user.watching)
   end
   if user.new_owners then
-    write(set, gone, 'o', user.owners[1] and user.owners)
+    write_list(set, gone, 'o', user.owners)
   end
   if set[1] then
     redis.call('HSET', user.key, unpack(set))

@@ -6,7 +6,7 @@ local most = tonumber(ARGV[9])
 
 local flat, last = redis.call('HGETALL', tag .. ':nodes'), 0
 for i = 1, #flat, 2 do
-  local row = cmsgpack.unpack(flat[i + 1])
+  local row = { cmsgpack.unpack(flat[i + 1]) }
   nodes[flat[i]] = row
   last = math.max(last, row[BEATEN])
 end
