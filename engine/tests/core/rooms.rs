@@ -187,7 +187,7 @@ fn a_poll_is_told_nothing_of_a_room_of_which_nobody_can_say_who_is_there() {
     let bo = world.connect(0, "bo", "1", false);
     world.say(bo, &join(1, "page"));
     world.pass(100);
-    let mut polls = |world: &mut Cluster, times: usize| -> Vec<String> {
+    let polls = |world: &mut Cluster, times: usize| -> Vec<String> {
         let from = world.transcript.len();
         for _ in 0..times {
             world.poll_rooms(1, "ana", "ana", &["page"]);
