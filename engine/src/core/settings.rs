@@ -117,13 +117,15 @@ impl Settings {
 
     /// When whoever asks something now, or has been waited for until now, is answered: by the clock, so that the time of an answer
     /// tells nothing of the work for it. Three quarters of a tick behind a tick, when others have been told, and a quarter of a tick
-    /// from now at the soonest, when the work is over. So it takes three quarters of a tick on the average, and 1 1/4 at most.
+    /// from now at the soonest, when the work is over. So it takes three quarters of a tick on the average, and 1 1/4 at most. A part of the
+    /// present ms is over already: of less than two there may be next to nothing left.
     pub fn answers_at(&self, now: Time) -> Time {
         if self.tick == Span::ZERO {
             return now;
         }
         let (tick, place) = (self.tick.as_millis(), self.tick.fraction(3, 4).as_millis());
-        let soonest = (now + self.tick.fraction(1, 4)).as_millis();
+        let least = self.tick.fraction(1, 4).max(Span::from_millis(2)).min(self.tick);
+        let soonest = (now + least).as_millis();
         Time::from_millis(soonest.saturating_sub(place).div_ceil(tick) * tick + place)
     }
 
@@ -315,6 +317,9 @@ mod tests {
         assert_eq!((at_once.tells_at(now), at_once.answers_at(now)), (now, now));
         let short = Settings { tick: Span::from_millis(1), ..settings };
         assert!(short.answers_at(now) <= now + Span::from_millis(1));
+        let quick = Settings { tick: Span::from_millis(4), ..settings };
+        let answered = [8, 9, 10, 11].map(|it| quick.answers_at(Time::from_millis(it)).as_millis());
+        assert_eq!(answered, [11, 11, 15, 15]);
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl Connection {
             farewell(&mut self.socket, ending, retry_after).await;
         } else {
             // The answer to a client's close tells no more than any other.
-            self.shared.clock.reach(self.socket.line.quiet_until()).await;
+            self.shared.driver.reach(self.socket.line.quiet_until()).await;
         }
         let Self { mut socket, seat, _place: place, .. } = *self;
         drop(seat);
@@ -192,7 +192,7 @@ impl Connection {
             return Poll::Ready(Turn::Came(incoming));
         }
         let wants_out = self.todo & (READY | PING) != 0 || self.socket.owes_pong();
-        if (wants_out && !self.writing) || self.todo & (READ_FIRST | REST) != 0 {
+        if (wants_out && self.takes_more()) || self.todo & (READ_FIRST | REST) != 0 {
             return Poll::Ready(Turn::Post);
         }
         if let Some(wait) = &mut self.read_out
@@ -302,11 +302,17 @@ impl Connection {
             self.todo &= !REST;
             self.writing = true;
         }
-        if !self.writing {
+        if self.takes_more() {
             self.transmit(todo & PING != 0);
             self.todo &= !(READY | PING);
         }
         None
+    }
+
+    /// Whether more may be put into the way out. While what is there waits for its time, only what waits for the same: made at that time,
+    /// it would tell how long that takes. What waits for a later one must not hold it up.
+    fn takes_more(&self) -> bool {
+        !self.writing || self.socket.held_until() == Some(self.socket.line.quiet_until())
     }
 
     /// Puts into the way out what waits for the client.
@@ -319,7 +325,7 @@ impl Connection {
         });
         let until = line.quiet_until();
         if until > now {
-            self.socket.hold(self.shared.clock.reach(until));
+            self.socket.hold(self.shared.driver.reach(until));
         }
         self.socket.put_pong(&mut outlet);
         if ping {
@@ -336,7 +342,7 @@ impl Connection {
         // Where something is on its way already, what comes behind it waits for its own time.
         let until = self.socket.line.quiet_until();
         if until > self.shared.clock.now() {
-            self.socket.hold(self.shared.clock.reach(until));
+            self.socket.hold(self.shared.driver.reach(until));
         }
     }
 

@@ -19,7 +19,8 @@ use super::fanout::Fanout;
 use super::line::{self, Line};
 use super::metrics::{self, Metrics, Now};
 use super::poll::{RoomsTold, Told};
-use crate::clock::{self, Clock, spawn, timeout};
+use super::turns::{Turn, Turns};
+use crate::clock::{self, Alarm, Clock, spawn, timeout};
 use crate::core::{Answer, ConnId, Connect, Node, Output, Settings, Transition};
 use crate::store::{FromStore, Place, Request};
 
@@ -30,6 +31,8 @@ pub(super) struct Driver {
     core: Mutex<Core>,
     /// Wakes the timer task when something is due sooner than it knows.
     sooner: Arc<Notify>,
+    /// Who waits for a turn of the clock.
+    pub(super) turns: Turns,
     me: Weak<Self>,
     metrics: Mutex<Metrics>,
     /// How long heartbeats took.
@@ -149,6 +152,7 @@ impl Driver {
                 store: asks,
             }),
             sooner: Arc::clone(&sooner),
+            turns: Turns::default(),
             me: Weak::clone(me),
             beat: metrics.beat(),
             metrics: Mutex::new(metrics),
@@ -157,7 +161,7 @@ impl Driver {
             settings,
             runtime: Handle::current(),
         });
-        spawn(run_timer(clock, sooner, Arc::downgrade(&driver)));
+        spawn(run_timer(clock, Alarm::new(clock), sooner, Arc::downgrade(&driver)));
         if let Some(said) = said {
             spawn(hear_store(said, Arc::downgrade(&driver)));
         }
@@ -172,6 +176,21 @@ impl Driver {
     /// When whoever asks now is answered.
     pub(super) fn answers_at(&self, now: Time) -> Time {
         self.settings.answers_at(now)
+    }
+
+    /// Waits until `at` has come.
+    pub(super) fn reach(self: &Arc<Self>, at: Time) -> Turn {
+        Turn::new(Arc::clone(self), at)
+    }
+
+    /// Whether this time has come.
+    pub(super) fn has_come(&self, at: Time) -> bool {
+        at <= self.clock.now()
+    }
+
+    /// Something is due sooner than the timer task knows.
+    pub(super) fn come_sooner(&self) {
+        self.sooner.notify_one();
     }
 
     /// What the application or the store said that some connections wait for: they are told when others are who ask now.
@@ -400,7 +419,7 @@ impl Driver {
         }
         drop(core);
         if sooner {
-            self.sooner.notify_one();
+            self.come_sooner();
         }
         for (line, output) in deliveries {
             deliver(&line, output);
@@ -595,9 +614,9 @@ fn deliver(line: &Line, output: Output) {
     }
 }
 
-/// Sleeps until the node's next deadline, again and again, as long as somebody holds the driver; and
+/// Sleeps until the node's next deadline or somebody's turn, again and again, as long as somebody holds the driver; and
 /// tells connections what waits for them.
-async fn run_timer(clock: Clock, sooner: Arc<Notify>, driver: Weak<Driver>) {
+async fn run_timer(clock: Clock, alarm: Alarm, sooner: Arc<Notify>, driver: Weak<Driver>) {
     let mut fanout = Fanout::default();
     let mut updated = clock::moment();
     loop {
@@ -607,7 +626,10 @@ async fn run_timer(clock: Clock, sooner: Arc<Notify>, driver: Weak<Driver>) {
                 updated = clock::moment();
                 it.update_metrics();
             }
-            (it.turn(), fanout.run(&it))
+            it.turns.turn(clock.now());
+            let deadline = it.turn();
+            let more = fanout.run(&it);
+            (deadline.min(it.turns.next()), more)
         });
         let Some((at, more)) = turn else { return };
         if more || at <= clock.now() {
@@ -617,7 +639,7 @@ async fn run_timer(clock: Clock, sooner: Arc<Notify>, driver: Weak<Driver>) {
         }
         tokio::select! {
             () = sooner.notified() => {}
-            () = clock.reach(at) => {}
+            () = alarm.reach(at) => {}
         }
     }
 }

@@ -77,6 +77,7 @@ mod presence;
 mod serve;
 mod socket;
 mod transitions;
+mod turns;
 mod upgrade;
 mod websocket;
 mod wire;

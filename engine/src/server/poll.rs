@@ -140,7 +140,7 @@ async fn answer(shared: &Arc<Shared>, request: Request) -> Result<Vec<u8>, Refus
     let (told, rooms) = told.ok_or_else(|| Refused::of(CloseCode::CheckFailed))?;
     let body = encode(&told, &rooms);
     // Later than all that it took to find the answer, as on a connection.
-    shared.clock.reach(shared.driver.answers_at(told.at.max(rooms.at))).await;
+    shared.driver.reach(shared.driver.answers_at(told.at.max(rooms.at))).await;
     Ok(body)
 }
 

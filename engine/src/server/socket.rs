@@ -5,12 +5,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use greendot_protocol::Time;
 use greendot_protocol::limits::CLIENT_FRAME_BYTES;
 use hyper::upgrade::Upgraded;
-use tokio::time::Sleep;
 
 use super::encoding::Encoding;
 use super::line::{Line, Outlet};
+use super::turns::Turn;
 use super::websocket::{Fault, Message, Opcode, Reader, write};
 use super::wire::Wire;
 
@@ -29,7 +30,7 @@ pub(super) struct Socket {
     /// would then take the first one's code for lost.
     closing: bool,
     /// What is in the way out stays there until then.
-    held: Option<Pin<Box<Sleep>>>,
+    held: Option<Box<Turn>>,
 }
 
 /// What came in.
@@ -132,14 +133,19 @@ impl Socket {
     }
 
     /// Nothing goes out before this is over.
-    pub(super) fn hold(&mut self, until: Sleep) {
-        self.held = Some(Box::pin(until));
+    pub(super) fn hold(&mut self, until: Turn) {
+        self.held = Some(Box::new(until));
+    }
+
+    /// Until when nothing goes out, if something waits for that.
+    pub(super) fn held_until(&self) -> Option<Time> {
+        self.held.as_ref().map(|it| it.at())
     }
 
     /// Ready once the kernel has taken everything that is in the way out.
     pub(super) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(held) = &mut self.held {
-            ready!(held.as_mut().poll(cx));
+            ready!(Pin::new(held).poll(cx));
             self.held = None;
         }
         let line = Arc::clone(&self.line);

@@ -2,8 +2,9 @@
 //! number and order, as one who left or never was there, and no later.
 //!
 //! Bytes are compared for equality. Times are compared by their ranks: were one kind of user answered
-//! later than another, its ranks would be higher than chance allows. The kinds take turns in a random order,
-//! so that a busy machine is busy for all of them.
+//! later than another, its ranks would be higher than chance allows. They are ranked among those of the same question, asked after the same
+//! wait: an onlooker knows both, and beside the ticks that lie between two waits nothing else would be seen. The kinds take turns in a
+//! random order, so that a busy machine is busy for all of them.
 
 use std::time::{Duration, Instant};
 
@@ -52,33 +53,48 @@ impl Dice {
     }
 }
 
+/// What was asked, and after which wait, if the one who asks has a choice; and how long it took.
+type Timed = ((usize, usize), Duration);
+
 /// By how many standard deviations the ranks of `one` among all are off the average (Mann and
-/// Whitney). Equal times share their ranks.
-fn apart(one: &[Duration], other: &[Duration]) -> f64 {
-    let (m, n) = (one.len() as f64, other.len() as f64);
-    let mut all: Vec<_> = one.iter().map(|&it| (it, 1.0)).collect();
-    all.extend(other.iter().map(|&it| (it, 0.0)));
-    all.sort_by_key(|it| it.0);
-    let (mut sum, mut ties, mut before) = (0.0, 0.0, 0.0);
-    for alike in all.chunk_by(|a, b| a.0 == b.0) {
-        let size = alike.len() as f64;
-        sum += alike.iter().map(|it| it.1).sum::<f64>() * (before + (size + 1.0) / 2.0);
-        ties += size.powi(3) - size;
-        before += size;
+/// Whitney), where only those are ranked together of which the same was asked (van Elteren). Equal times share their ranks.
+fn apart(one: &[Timed], other: &[Timed]) -> f64 {
+    let mut all: Vec<_> = one.iter().map(|&(asked, time)| (asked, time, 1.0)).collect();
+    all.extend(other.iter().map(|&(asked, time)| (asked, time, 0.0)));
+    all.sort_by_key(|it| (it.0, it.1));
+    let (mut off, mut variance) = (0.0, 0.0);
+    for asked in all.chunk_by(|a, b| a.0 == b.0) {
+        let (mut m, mut sum, mut ties, mut before) = (0.0, 0.0, 0.0, 0.0);
+        for alike in asked.chunk_by(|a, b| a.1 == b.1) {
+            let size = alike.len() as f64;
+            let ones = alike.iter().map(|it| it.2).sum::<f64>();
+            m += ones;
+            sum += ones * (before + (size + 1.0) / 2.0);
+            ties += size.powi(3) - size;
+            before += size;
+        }
+        let (count, n) = (before, before - m);
+        if m * n > 0.0 {
+            let weight = 1.0 / (count + 1.0);
+            off += weight * (sum - m * (count + 1.0) / 2.0);
+            variance +=
+                weight * weight * m * n / 12.0 * (count + 1.0 - ties / (count * (count - 1.0)));
+        }
     }
-    let count = m + n;
-    let deviation = (m * n / 12.0 * (count + 1.0 - ties / (count * (count - 1.0)))).sqrt();
-    if deviation > 0.0 { (sum - m * (count + 1.0) / 2.0) / deviation } else { 0.0 }
+    if variance > 0.0 { off / variance.sqrt() } else { 0.0 }
 }
 
 #[test]
 fn ranks_tell_what_is_later_and_only_that() {
     let mut dice = Dice(1);
     // Between 100 and 300 µs, and now and then as late as a busy machine is.
-    let mut times = |late: u64| -> Vec<Duration> {
+    let mut times = |late: u64| -> Vec<Timed> {
         let mut time = |_| {
             let rare = if dice.roll(20) == 0 { 40_000 } else { 0 };
-            Duration::from_micros(100 + late + dice.roll(200) as u64 + rare)
+            // Those who waited for another tick are ranked apart.
+            let tick = dice.roll(2);
+            let time = 100 + late + dice.roll(200) as u64 + rare + 4_000 * tick as u64;
+            ((0, tick), Duration::from_micros(time))
         };
         (0..300).map(&mut time).collect()
     };
@@ -88,7 +104,7 @@ fn ranks_tell_what_is_later_and_only_that() {
     let (one, same, later) = (times(0), times(0), times(80));
     assert!(apart(&one, &same).abs() < CHANCE / 2.0);
     assert!(apart(&later, &one) > CHANCE && apart(&one, &later) < -CHANCE);
-    let flat = vec![Duration::ZERO; 9];
+    let flat = vec![((0, 0), Duration::ZERO); 9];
     assert!(apart(&flat, &flat).abs() < 1.0);
 }
 
@@ -96,7 +112,7 @@ fn ranks_tell_what_is_later_and_only_that() {
 struct Kind {
     name: &'static str,
     frames: Vec<Vec<u8>>,
-    times: Vec<Duration>,
+    times: Vec<Timed>,
 }
 
 impl Kind {
@@ -157,17 +173,28 @@ fn clock() -> Instant {
 /// before that, with what it was told last: it shares its thread with the server here, and would find when it gets its own turn, and not
 /// when it is answered.
 #[expect(clippy::disallowed_methods, reason = "an onlooker has a clock")]
-async fn at_some_time(dice: &mut Dice) {
-    tokio::time::sleep(Duration::from_millis(dice.roll(5) as u64)).await;
+async fn at_some_time(dice: &mut Dice) -> usize {
+    let wait = dice.roll(5);
+    tokio::time::sleep(Duration::from_millis(wait as u64)).await;
+    wait
+}
+
+/// Tells the questions of one test apart.
+fn what(ask: &ClientFrame<'_>) -> usize {
+    match ask {
+        ClientFrame::Watch { users, .. } => users.len(),
+        ClientFrame::Leave { .. } => 1,
+        _ => 0,
+    }
 }
 
 /// Asks, and takes the time until the first message that comes of it.
 async fn timed(eve: &mut Client, ask: &ClientFrame<'_>, kind: &mut Kind, dice: &mut Dice) {
     let asked = clock();
-    at_some_time(dice).await;
+    let wait = at_some_time(dice).await;
     eve.send(ask).await;
     let answer = message(eve).await;
-    kind.times.push(clock() - asked);
+    kind.times.push(((what(ask), wait), clock() - asked));
     kind.frames.push(answer);
 }
 
@@ -226,10 +253,10 @@ async fn arrive(server: &Server, user: &str) -> Client {
 /// Asks for the right to nothing, and takes the time until the beat right behind it is answered.
 async fn timed_behind(eve: &mut Client, ask: &ClientFrame<'_>, kind: &mut Kind, dice: &mut Dice) {
     let asked = clock();
-    at_some_time(dice).await;
+    let wait = at_some_time(dice).await;
     eve.send(ask).await;
     settle(eve, &mut kind.frames).await;
-    kind.times.push(clock() - asked);
+    kind.times.push(((what(ask), wait), clock() - asked));
 }
 
 /// Eve watches each of them in turn, hears what comes while they live, and ends the watch.
@@ -286,10 +313,10 @@ async fn one_who_hides_while_looked_at_is_like_one_who_says_bye() {
             kind.frames.push(message(&mut eve).await);
             let going = [ClientFrame::Bye, ClientFrame::Mode(Mode::Invisible)];
             let went = clock();
-            at_some_time(&mut dice).await;
+            let wait = at_some_time(&mut dice).await;
             sue.send(&going[at]).await;
             let told = message(&mut eve).await;
-            kind.times.push(clock() - went);
+            kind.times.push(((0, wait), clock() - went));
             kind.frames.push(without_age(&told));
             if at == 1 {
                 sue.hear().await;
@@ -436,7 +463,7 @@ impl Poller {
             body.len()
         );
         let asked = clock();
-        at_some_time(dice).await;
+        let wait = at_some_time(dice).await;
         self.0.write_all(head.as_bytes()).await.expect("sends");
         let mut answer = Vec::new();
         let mut part = [0; 4096];
@@ -445,7 +472,7 @@ impl Poller {
             assert!(read > 0, "the server has closed");
             answer.extend_from_slice(&part[..read]);
         }
-        kind.times.push(clock() - asked);
+        kind.times.push(((0, wait), clock() - asked));
         let text = String::from_utf8(answer).expect("text");
         assert!(text.starts_with("HTTP/1.1 200"), "{text}");
         // The mark is a digest of names, too; its length is not.
