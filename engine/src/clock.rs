@@ -225,7 +225,6 @@ pub(crate) fn spawn(task: impl Future<Output = ()> + Send + 'static) {
 }
 
 #[cfg(all(test, feature = "server", target_os = "linux"))]
-#[expect(clippy::disallowed_methods, reason = "it is time that is looked at")]
 mod tests {
     use greendot_protocol::Span;
 
