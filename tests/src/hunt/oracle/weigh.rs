@@ -124,8 +124,9 @@ impl Oracle<'_> {
         let mut seen = self.seen_by(node, viewer, user);
         let it = &self.users[user];
         let name = &it.name;
-        if self.cluster.shares && !self.cluster.nodes[node].has_heard {
-            // All that it had from the store has come late, and it cannot know by how much.
+        // All that it had from the store has come late, and it cannot know by how much.
+        let dated_late = self.cluster.shares && !self.cluster.nodes[node].has_heard;
+        if dated_late {
             seen.most = Some(self.now);
         }
         if !it.other_modes.is_empty() {
@@ -143,8 +144,8 @@ impl Oracle<'_> {
             }
             return Ok(());
         };
-        // The worlds see nobody before they begin.
-        let at = self.now.checked_sub(ago);
+        // The worlds see nobody before they begin, but may seem to by as much as it is dated late.
+        let at = self.now.checked_sub(ago).or(dated_late.then_some(0));
         // Where the store has stood still, a frame may pass for so much younger.
         let late = if self.cluster.stood_still { PASSES_FOR_NEW } else { 0 };
         let right = said.state == State::Offline
