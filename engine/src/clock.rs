@@ -40,6 +40,8 @@ impl Clock {
 /// What comes then is some 20 µs quicker where something was written to a connection a moment ago, for all that it takes lies ready in the
 /// processor's caches, and slower where the processor has slept for long. So that this does not tell either what was done before, it is
 /// rehearsed twice a little ahead, whatever was done: the alarm writes to a connection of its own, and reads from it.
+///
+/// What is left then are some 4 µs. They drown: it wakes up to a ms late, by chance, and for all alike that wait for the same time.
 #[cfg(feature = "server")]
 #[derive(Debug)]
 pub(crate) struct Alarm {
@@ -70,9 +72,9 @@ impl Alarm {
         }
     }
 
-    /// Waits until `at` has come.
+    /// Waits until `at` has come, and up to a ms more.
     pub(crate) async fn reach(&self, at: Time) {
-        let at = self.clock.moment(at);
+        let at = self.clock.moment(at) + chance();
         loop {
             let left = at.saturating_duration_since(Instant::now());
             if left == Duration::ZERO {
@@ -100,6 +102,17 @@ impl Alarm {
             }
             tokio::time::sleep_until(at).await;
         }
+    }
+}
+
+/// Up to a ms, evenly spread, by a source that nobody can foretell; none where there is no such source.
+#[cfg(feature = "server")]
+#[expect(clippy::disallowed_methods, reason = "the driver's chance, which no core knows of")]
+fn chance() -> Duration {
+    let mut random = [0; 4];
+    match getrandom::fill(&mut random) {
+        Ok(()) => Duration::from_nanos(u64::from(u32::from_le_bytes(random) % 1_000_000)),
+        Err(_) => Duration::ZERO,
     }
 }
 
