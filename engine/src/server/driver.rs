@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio::time::Instant;
 
+use super::alarm::Alarm;
 use super::audience::{AnyAudience, Pair};
 use super::beacon::Ticket;
 use super::fanout::Fanout;
@@ -20,7 +21,7 @@ use super::line::{self, Line};
 use super::metrics::{self, Metrics, Now};
 use super::poll::{RoomsTold, Told};
 use super::turns::{Turn, Turns};
-use crate::clock::{self, Alarm, Clock, spawn, timeout};
+use crate::clock::{self, Clock, spawn, timeout};
 use crate::core::{Answer, ConnId, Connect, Node, Output, Settings, Transition};
 use crate::store::{FromStore, Place, Request};
 

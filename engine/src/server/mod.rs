@@ -51,6 +51,7 @@
 //! nodes share, the directory, is behind messages already ([`crate::store`]). Two nodes on two threads take 1.97 times the
 //! heartbeats of one (`cargo xtask bench core`, `two_shards_speedup`).
 
+mod alarm;
 mod audience;
 mod auth;
 mod beacon;

@@ -1,6 +1,6 @@
 //! Those who wait for a turn of the clock: answers that are ready and go out by it.
 //!
-//! They do not wait by the runtime's timer, which would tell when the work before was over (see [`Alarm`](crate::clock::Alarm)).
+//! They do not wait by the runtime's timer, which would tell when the work before was over (see [`super::alarm`]).
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
