@@ -9,6 +9,7 @@ mod textbook;
 use std::io;
 use std::time::Duration;
 
+use greendot_engine::core::{Connect, SelfReport};
 use greendot_redis_server::Redis;
 
 pub(crate) use self::figures::number;
@@ -61,6 +62,18 @@ pub async fn renewals(report: &mut Report, sessions: usize, lasts: Duration) -> 
         budget: Budget::None,
     });
     Ok(())
+}
+
+/// A tab of the user's connects.
+fn connect(user: &str) -> Connect<'_> {
+    Connect {
+        user,
+        session: "session-of-16-by",
+        passive: false,
+        report: SelfReport::default(),
+        token_until: None,
+        device: "",
+    }
 }
 
 fn broken(error: impl std::fmt::Display) -> io::Error {

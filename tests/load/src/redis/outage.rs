@@ -3,14 +3,14 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use greendot_engine::core::{Connect, Node, Output, SelfReport, Settings};
+use greendot_engine::core::{Node, Output, Settings};
 use greendot_engine::protocol::{Span, Time};
 use greendot_engine::store::redis::{Handle, RedisStore};
 use greendot_engine::store::{FromStore, HeldBy, NodeId};
 use greendot_redis_server::Redis;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::broken;
+use super::{broken, connect};
 use crate::report::{Budget, Report, Row};
 
 /// Redis stands still for so long: until the node takes it for lost.
@@ -97,16 +97,8 @@ impl One {
 
     fn connect(&mut self, number: usize) {
         let user = format!("user-{number:011}");
-        let connect = Connect {
-            user: &user,
-            session: "session-of-16-by",
-            passive: false,
-            report: SelfReport::default(),
-            token_until: None,
-            device: "",
-        };
         let now = self.now();
-        self.unanswered += usize::from(self.node.handle_connect(now, &connect).is_ok());
+        self.unanswered += usize::from(self.node.handle_connect(now, &connect(&user)).is_ok());
         self.drain(now);
     }
 

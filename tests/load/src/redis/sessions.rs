@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use greendot_engine::core::{ConnId, Connect, Node, Output, SelfReport, Settings};
+use greendot_engine::core::{ConnId, Node, Output, Settings};
 use greendot_engine::store::redis::{Handle, RedisStore};
 use greendot_engine::store::{FromStore, NodeId};
 use greendot_protocol::{Beat, ClientFrame, Time};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::broken;
+use super::{broken, connect};
 
 /// Clients that connect in a step of [`STEP`] on each node.
 const AT_ONCE: usize = 40;
@@ -115,15 +115,7 @@ impl One {
             }
             for _ in 0..AT_ONCE.min(share - there) {
                 let user = format!("user-{}-{there:09}", self.place);
-                let connect = Connect {
-                    user: &user,
-                    session: "session-of-16-by",
-                    passive: false,
-                    report: SelfReport::default(),
-                    token_until: None,
-                    device: "",
-                };
-                if let Ok(conn) = self.node.handle_connect(now, &connect) {
+                if let Ok(conn) = self.node.handle_connect(now, &connect(&user)) {
                     let at = self.next_beat(now);
                     self.due.push(Reverse((at, conn)));
                 }
