@@ -100,7 +100,8 @@ end
 -- Records ----------------------------------------------------------------------------------------
 
 -- A user; what is written is what is marked: the record and the like by `new_record` and so on, sessions by their ids in
--- `moved`. Who hears of its sessions is told of them if it is marked as `followed`. Very many are loaded and written at a time, so no more tables are made than it takes.
+-- `moved`. Who hears of its sessions is told of them if it is marked as `followed`. Very many are loaded and written at a
+-- time, so no more tables are made than it takes.
 local function user_of(name)
   local user = users[name]
   if user then

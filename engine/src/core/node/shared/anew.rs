@@ -111,7 +111,7 @@ impl Node {
     }
 
     /// Registers a session, unless it is over and the store has said so.
-    pub(super) fn register_as_it_stands(&mut self, now: Time, lease: ConnId, stood_still: bool) {
+    fn register_as_it_stands(&mut self, now: Time, lease: ConnId, stood_still: bool) {
         // So it is in the store too.
         let over = self
             .leases

@@ -167,7 +167,8 @@ impl Word {
     pub(super) fn is_goodbye(&self) -> bool {
         match self {
             Self::Ended(it, _) => it.bye,
-            _ => matches!(self, Self::SignedOut(..)),
+            Self::SignedOut(..) => true,
+            _ => false,
         }
     }
 

@@ -172,7 +172,7 @@ impl Watches {
 
     /// The room that the viewer's number stands for.
     pub(crate) fn room_of(&self, viewer: ViewerId, number: u32) -> Option<Arc<str>> {
-        let seat = self.rooms.seats.get(*self.viewers.get(viewer.0)?.seats.get(&number)?)?;
+        let seat = self.rooms.seats.get(self.seat_under(viewer, number)?)?;
         self.rooms.rows.get(seat.room).map(|it| Arc::clone(&it.name))
     }
 
@@ -261,6 +261,11 @@ impl Watches {
     /// The number under which the viewer looks into a room.
     pub(crate) fn number_of(&self, viewer: ViewerId, room: &str) -> Option<u32> {
         self.seat_of(viewer, room).map(|it| it.0)
+    }
+
+    /// The seat that the viewer has under this number.
+    fn seat_under(&self, viewer: ViewerId, number: u32) -> Option<Id> {
+        self.viewers.get(viewer.0)?.seats.get(&number).copied()
     }
 
     /// The viewer's seat in a room, with its number.
@@ -368,8 +373,7 @@ impl Watches {
         record: &dyn Fn(&str) -> Option<Record>,
     ) -> RoomWork {
         let mut work = RoomWork::default();
-        let seat = self.viewers.get(viewer.0).and_then(|it| it.seats.get(&number).copied());
-        let Some(seat) = seat else { return work };
+        let Some(seat) = self.seat_under(viewer, number) else { return work };
         let row = self.rooms.seats.get(seat).and_then(|it| self.rooms.rows.get(it.room));
         let Some(roster) = row.and_then(|it| it.roster.as_ref()) else { return work };
         let members: BTreeSet<Arc<str>> = roster.members.iter().cloned().collect();
@@ -380,8 +384,7 @@ impl Watches {
 
     /// The viewer is told at this time who is in the room that it has joined. Whether that is now.
     pub(crate) fn open_seat(&mut self, viewer: ViewerId, number: u32, now: Time, at: Time) -> bool {
-        let seat = self.viewers.get(viewer.0).and_then(|it| it.seats.get(&number).copied());
-        let Some(seat) = seat else { return false };
+        let Some(seat) = self.seat_under(viewer, number) else { return false };
         let Some(row) = self.rooms.seats.get_mut(seat) else { return false };
         if row.opens != Opens::Unknown {
             return row.opens == Opens::Open;
@@ -397,15 +400,15 @@ impl Watches {
 
     /// Members of the room of this seat of whom it is not known how they stand.
     pub(crate) fn unknown_members(&self, viewer: ViewerId, number: u32) -> Vec<Arc<str>> {
-        let seat = self.viewers.get(viewer.0).and_then(|it| it.seats.get(&number));
-        let watches = seat.into_iter().flat_map(|it| self.members_of(*it));
+        let watches =
+            self.seat_under(viewer, number).into_iter().flat_map(|it| self.members_of(it));
         let subjects = watches.filter_map(|it| self.subjects.get(self.watches.get(it)?.subject));
         subjects.filter(|it| it.record.is_none()).map(|it| Arc::clone(&it.name)).collect()
     }
 
     /// The store has been asked about a seat by this question.
     pub(crate) fn ask_for_seat(&mut self, viewer: ViewerId, number: u32, question: u64) {
-        let seat = self.viewers.get(viewer.0).and_then(|it| it.seats.get(&number).copied());
+        let seat = self.seat_under(viewer, number);
         if let Some(row) = seat.and_then(|it| self.rooms.seats.get_mut(it)) {
             row.question = question;
         }
@@ -413,8 +416,8 @@ impl Watches {
 
     /// Whether this was the last question about the seat.
     pub(crate) fn seat_waits_for(&self, viewer: ViewerId, number: u32, question: u64) -> bool {
-        let seat = self.viewers.get(viewer.0).and_then(|it| it.seats.get(&number));
-        seat.and_then(|it| self.rooms.seats.get(*it)).is_some_and(|it| it.question == question)
+        let seat = self.seat_under(viewer, number);
+        seat.and_then(|it| self.rooms.seats.get(it)).is_some_and(|it| it.question == question)
     }
 
     /// Connections that have joined rooms, under these numbers, of which the store has yet to say who is there, and was asked
