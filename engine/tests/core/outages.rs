@@ -26,7 +26,10 @@ fn view(cluster: &Cluster, name: &str) -> View {
     for (at, _, bytes) in cluster.transcript.iter().filter(|it| it.1 == name) {
         match binary::decode_server(bytes) {
             Ok(Some(ServerFrame::Welcome(welcome))) => view.stale = welcome.stale,
-            Ok(Some(ServerFrame::Stale(stale))) => view.stale = stale,
+            Ok(Some(ServerFrame::Stale(stale))) => {
+                assert_ne!(stale, view.stale, "{name} knows that");
+                view.stale = stale;
+            }
             Ok(Some(
                 ServerFrame::Snapshot { entries, .. } | ServerFrame::Events { entries, .. },
             )) => {

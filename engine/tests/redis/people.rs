@@ -7,7 +7,7 @@ use greendot_engine::protocol::{ClientFrame, ServerFrame, Span, State, binary};
 use greendot_engine::server::RedisStore;
 use greendot_redis_server::Redis;
 
-use crate::common::{Client, Row, Server, builder, quick, spawn};
+use crate::common::{Client, PATIENCE, Row, Server, builder, quick, spawn};
 use crate::rig::share_with;
 
 /// Sessions last long beside what happens here; who is silent for a beat is told to the store.
@@ -54,10 +54,23 @@ impl Person {
     }
 
     pub(crate) async fn over(mut client: Client, watches: &[&str]) -> Self {
-        let rows = if watches.is_empty() { Vec::new() } else { client.watch(watches).await };
         let (hears, heard) = tokio::sync::mpsc::unbounded_channel();
         let (says, said) = tokio::sync::mpsc::unbounded_channel();
-        hears.send(Told::Rows(rows)).expect("just made");
+        if !watches.is_empty() {
+            client.ask(watches).await;
+            let answered = async {
+                loop {
+                    // Whether the view is stale may be told first.
+                    let told = client.next().await;
+                    let answers = matches!(told, Told::Rows(_) | Told::End(_));
+                    hears.send(told).expect("heard below");
+                    if answers {
+                        return;
+                    }
+                }
+            };
+            tokio::time::timeout(PATIENCE, answered).await.expect("no snapshot");
+        }
         spawn(live(client, hears, said));
         Self { heard, says, last: None, stale: false, ended: None }
     }

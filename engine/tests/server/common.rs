@@ -18,7 +18,7 @@ use tokio_tungstenite::tungstenite::http::Request;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 /// Longer than anything here takes, on a machine however busy.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Everything as quick as the settings allow.
 pub(crate) fn quick() -> Settings {
@@ -205,13 +205,18 @@ impl Client {
         self.send(&ClientFrame::Hello(hello)).await;
     }
 
-    /// Watches, the first user under number 1, and returns the snapshot's rows.
-    pub(crate) async fn watch(&mut self, users: &[&str]) -> Vec<Row> {
+    /// Asks to watch, the first user under number 1, and returns the request's number.
+    pub(crate) async fn ask(&mut self, users: &[&str]) -> u32 {
         self.request += 1;
-        let request = self.request;
         let users: Vec<_> =
             (1..).zip(users).map(|(number, user)| WatchItem { number, user }).collect();
-        self.send(&ClientFrame::Watch { request, users }).await;
+        self.send(&ClientFrame::Watch { request: self.request, users }).await;
+        self.request
+    }
+
+    /// Watches, the first user under number 1, and returns the snapshot's rows.
+    pub(crate) async fn watch(&mut self, users: &[&str]) -> Vec<Row> {
+        let request = self.ask(users).await;
         match self.hear().await {
             Heard::Snapshot(answered, rows) if answered == request => rows,
             other => panic!("no snapshot, but {other:?}"),

@@ -109,6 +109,7 @@ impl Node {
 
     pub(super) fn lose_store(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
+        let was_stale = shared.is_stale();
         shared.reach = Reach::Lost;
         shared.blinded = true;
         shared.given_up = shared.pending.front().map(|it| it.asked);
@@ -123,7 +124,9 @@ impl Node {
         }
         let since = shared.answered;
         self.watches.set_blind(Some(since));
-        self.tell_stale();
+        if !was_stale {
+            self.tell_stale();
+        }
         for pending in waiting {
             self.answer_blind(now, pending.then);
         }
@@ -200,7 +203,7 @@ impl Node {
         // out meanwhile. What still waits for them here is read before they end.
         let late = self.has_stood_still(now);
         let Some(shared) = self.shared.as_mut() else { return };
-        let was_lost = shared.reach == Reach::Lost;
+        let (was_lost, was_stale) = (shared.reach == Reach::Lost, shared.is_stale());
         let stood_still = late && !was_lost;
         shared.stop_registering();
         shared.blinded |= lost_data;
@@ -242,7 +245,9 @@ impl Node {
         if lost_data {
             self.watches.begin_epoch();
         }
-        self.tell_stale();
+        if !was_stale {
+            self.tell_stale();
+        }
     }
 
     /// Sessions of which the end is told later are no longer covered by this node's signs of life: nobody hears them here.
@@ -328,6 +333,7 @@ impl Node {
         self.submit(now, request, Then::Opening { turn, users });
     }
 
+    /// Tells all connections that what they see may be stale, or that it is good again. Who comes later hears it with its welcome.
     pub(super) fn tell_stale(&mut self) {
         for conn in self.conn_ids() {
             self.leases.wait(conn, Waiting::STALE);
