@@ -37,8 +37,20 @@ const ALL: [(Name, &str, bool); 13] = [
     (Name::Watch, include_str!("../lua/watch.lua"), true),
 ];
 
+/// What each begins with.
 const PARTITION: &str = include_str!("../lua/partition.lua");
-const PEOPLE: &str = include_str!("../lua/people.lua");
+
+/// What those about users go on with, in this order, with an empty line between any two.
+const PEOPLE: [&str; 8] = [
+    include_str!("../lua/people.lua"),
+    include_str!("../lua/people/interest.lua"),
+    include_str!("../lua/people/records.lua"),
+    include_str!("../lua/people/leases.lua"),
+    include_str!("../lua/people/telling.lua"),
+    include_str!("../lua/people/rooms.lua"),
+    include_str!("../lua/people/changes.lua"),
+    include_str!("../lua/people/writing.lua"),
+];
 
 /// How the scripts tell the time.
 #[cfg(any(feature = "redis-played", test))]
@@ -71,8 +83,9 @@ impl Scripts {
     }
 
     fn with(alter: impl Fn(String) -> String) -> Self {
+        let people = PEOPLE.join("\n");
         let text = |&(_, own, of_people): &(Name, &str, bool)| {
-            alter(inlined(&[PARTITION, if of_people { PEOPLE } else { "" }, own].concat()))
+            alter(inlined(&[PARTITION, if of_people { &people } else { "" }, own].concat()))
         };
         let texts: Vec<String> = ALL.iter().map(text).collect();
         Self { scripts: texts.iter().map(|it| redis::Script::new(it)).collect(), texts }
