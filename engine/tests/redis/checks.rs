@@ -9,7 +9,7 @@ use greendot_redis_server::free_port;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 
-use crate::common::{builder, quick, spawn};
+use crate::common::{builder, quick, short_lived, spawn};
 use crate::people::pause;
 use crate::rig::{cluster, redis, share, tell};
 
@@ -125,7 +125,9 @@ async fn two_clusters_with_other_periods_do_not_share_a_prefix() {
     const CHANGED: &str = "beat 200 ms, ttl 6000 ms, expiry_grace 0 ms";
     for (url, _grounds) in [single(), clustered()] {
         let store = RedisStore::new(url);
-        let one = builder().redis(store.clone()).open().await.expect("the first");
+        // They end soon once nobody is there.
+        let first = || builder().settings(short_lived()).redis(store.clone()).open();
+        let one = first().await.expect("the first");
         let settings = Settings { ttl: Span::from_millis(6_000), ..quick() };
         let other = || builder().settings(settings).redis(store.clone()).open();
         let error = other().await.expect_err("it is refused").to_string();
@@ -141,7 +143,7 @@ async fn two_clusters_with_other_periods_do_not_share_a_prefix() {
             }
         };
         let _changed = opened.expect("nobody is there");
-        let error = refused(store).await;
+        let error = first().await.expect_err("it is refused").to_string();
         assert!(error.contains(CHANGED), "{error}");
     }
 }

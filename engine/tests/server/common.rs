@@ -18,18 +18,29 @@ use tokio_tungstenite::tungstenite::http::Request;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 /// Longer than anything here takes, on a machine however busy.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Everything as quick as the settings allow.
+/// Everything as quick as the settings allow, but for how long sessions last that nobody hears: longer than a test, on a machine
+/// however busy.
 pub(crate) fn quick() -> Settings {
     Settings {
         beat: Span::from_millis(200),
-        ttl: Span::from_millis(5_500),
+        ttl: Span::from_secs(600),
         grace: Span::from_millis(100),
         sweep: Span::from_millis(20),
         tick: Span::from_millis(5),
         ..Settings::default()
     }
+}
+
+/// Where the end of a session is waited for that nobody hears.
+pub(crate) fn short_lived() -> Settings {
+    Settings { ttl: Span::from_millis(5_500), ..quick() }
+}
+
+/// Where nobody ends who lingers.
+pub(crate) fn lingering() -> Settings {
+    Settings { grace: Span::from_secs(300), ..quick() }
 }
 
 /// Everybody is believed, nobody was there before.

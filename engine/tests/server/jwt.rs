@@ -232,6 +232,7 @@ async fn a_key_set_finds_the_key_by_its_name_and_is_read_again_for_one_it_lacks(
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "how often it is asked depends on how long it takes")]
 async fn a_key_set_at_an_address_is_not_asked_for_by_each_token() {
     let asked = Arc::<AtomicUsize>::default();
     let down = Arc::<AtomicBool>::default();
@@ -249,6 +250,7 @@ async fn a_key_set_at_an_address_is_not_asked_for_by_each_token() {
     let at = |path: &str| format!("http://{address}{path}").parse().unwrap();
     let missing = JwtAuth::key_set_at(at("/other")).await.unwrap_err().to_string();
     assert!(missing.contains("/other") && missing.contains("404"), "{missing}");
+    let began = std::time::SystemTime::now();
     let server = serve(JwtAuth::key_set_at(at("/jwks")).await.unwrap()).await;
     let good = sign_as("ec.pem", Some("k1"), &bo());
     assert!(shown(&server, &good).await.is_ok());
@@ -259,7 +261,9 @@ async fn a_key_set_at_an_address_is_not_asked_for_by_each_token() {
         assert_eq!(shown(&server, &unknown).await, Err(CloseCode::CheckFailed.number()));
     }
     assert!(shown(&server, &good).await.is_ok());
-    assert!(asked.load(Ordering::Relaxed) <= 2, "{asked:?}");
+    // At the start, and every 10 s while some want another key.
+    let most = 2 + began.elapsed().unwrap().as_secs() as usize / 10;
+    assert!(asked.load(Ordering::Relaxed) <= most, "{asked:?}");
 }
 
 #[tokio::test]

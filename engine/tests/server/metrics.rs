@@ -9,7 +9,7 @@ use crate::running::Running;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn prometheus_reads_what_has_happened_and_no_name() {
-    let server = Running::quick(&[]);
+    let server = Running::quick("600", &[]);
     let mut ana = server.connect("ana-secret", "tab").await;
     let bo = server.connect("bo-secret", "tab").await;
     ana.watch(&["bo-secret"]).await;
@@ -75,7 +75,7 @@ async fn prometheus_reads_what_has_happened_and_no_name() {
 /// when its lease has run out.
 #[tokio::test(flavor = "multi_thread")]
 async fn how_long_a_true_disconnect_takes_to_show_is_measured() {
-    let server = Running::quick(&["--probe", "0.05"]);
+    let server = Running::quick("5.5", &["--probe", "0.05"]);
     let values = server.values_when("greendot_probe_seconds_count{line=\"silent\"}", 1.0).await;
     let mean = |line: &str| {
         let value =

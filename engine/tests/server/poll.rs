@@ -1,12 +1,10 @@
 //! Polls over HTTP, for those who cannot hold a connection.
 
-use std::time::Duration;
-
 use greendot_engine::protocol::{ClientFrame, State};
 use greendot_engine::server::{Contacts, Limits, RoomMembers};
 use serde_json::{Value, json};
 
-use crate::common::{Server, builder, exchange, until_offline};
+use crate::common::{PATIENCE, Server, builder, exchange, until_offline};
 
 /// An answer: status, headers (but for the date) and body.
 #[derive(Debug)]
@@ -144,20 +142,24 @@ async fn a_user_polls_at_a_bounded_rate_and_no_other_suffers_for_it() {
 #[tokio::test]
 async fn a_poll_in_a_sessions_name_keeps_it_for_two_intervals() {
     let server = Server::start(builder()).await;
-    let body = json!({ "users": ["bo"], "session": "s1", "interval_ms": 100, "idle": true });
+    let long = 300_000;
+    let body = json!({ "users": ["bo"], "session": "s1", "interval_ms": long, "idle": true });
     assert_eq!(poll(&server, "ana", &body).await.status, 200);
     assert_eq!(server.presence.sessions_here("ana").len(), 1);
     assert_eq!(server.presence.state("ana").await.state, State::Away);
-    let hidden =
-        json!({ "users": [], "session": "s1", "mode": { "mode": "invisible", "fresh": true } });
+    let choice = |mode: &str, interval: u32| json!({ "users": [], "session": "s1", "interval_ms": interval, "mode": { "mode": mode, "fresh": true } });
+    let hidden = choice("invisible", long);
     let answer = poll(&server, "ana", &hidden).await;
     assert_eq!((answer.status, answer.users()), (200, vec![]), "{answer:?}");
     assert_eq!(server.presence.state("ana").await.state, State::Offline);
-    let shown = json!({ "users": [], "session": "s1", "interval_ms": 100, "mode": { "mode": "auto", "fresh": true } });
+    let shown = choice("auto", long);
     assert_eq!(poll(&server, "ana", &shown).await.status, 200);
     assert_ne!(server.presence.state("ana").await.state, State::Offline);
+    // One that comes sooner again keeps it for less.
+    let brief = json!({ "users": [], "session": "s1", "interval_ms": 100 });
+    assert_eq!(poll(&server, "ana", &brief).await.status, 200);
     until_offline(&server, "ana").await;
-    assert!(server.presence.state("ana").await.last_seen < Some(Duration::from_secs(5)));
+    assert!(server.presence.state("ana").await.last_seen < Some(PATIENCE));
 }
 
 #[tokio::test]

@@ -26,12 +26,11 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// With everything as quick as the settings allow.
-    pub(crate) fn quick(more: &[&str]) -> Self {
-        const QUICK: &[&str] = &[
-            "--beat", "0.2", "--ttl", "5.5", "--grace", "0.1", "--sweep", "0.02", "--tick", "0.005",
-        ];
-        Self::start(&[QUICK, more].concat())
+    /// With everything as quick as the settings allow, but for how long sessions last that nobody hears.
+    pub(crate) fn quick(ttl: &str, more: &[&str]) -> Self {
+        const QUICK: &[&str] =
+            &["--beat", "0.2", "--grace", "0.1", "--sweep", "0.02", "--tick", "0.005"];
+        Self::start(&[QUICK, &["--ttl", ttl], more].concat())
     }
 
     /// As it ships, but with no warm-up.

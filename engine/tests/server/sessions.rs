@@ -6,7 +6,7 @@ use greendot_engine::protocol::{ClientFrame, CloseCode, Hello, Mode, Span, State
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::MaybeTlsStream;
 
-use crate::common::{Heard, Row, Server, builder, quick};
+use crate::common::{Heard, Row, Server, builder, quick, short_lived};
 
 #[tokio::test]
 async fn a_hello_is_welcomed_with_the_periods_and_the_session() {
@@ -44,7 +44,7 @@ async fn a_watch_is_answered_by_a_snapshot_and_then_come_events() {
 async fn a_drop_is_shown_only_after_grace_and_a_return_within_it_not_at_all() {
     let server = Server::start(
         builder()
-            .settings(greendot_engine::core::Settings { grace: Span::from_secs(2), ..quick() }),
+            .settings(greendot_engine::core::Settings { grace: Span::from_secs(4), ..quick() }),
     )
     .await;
     let mut ana = server.connect("ana", "1").await;
@@ -92,7 +92,7 @@ async fn two_tabs_of_one_user_are_one_dot() {
 
 #[tokio::test]
 async fn a_silent_client_is_pinged_and_lives_on_by_its_pongs() {
-    let server = Server::start(builder()).await;
+    let server = Server::start(builder().settings(short_lived())).await;
     // The library answers pings while somebody reads, as a browser does for a frozen page.
     let mut bo = server.connect("bo", "1").await;
     let before = server.presence.sessions_here("bo")[0].ends_in;
@@ -107,7 +107,7 @@ async fn a_silent_client_is_pinged_and_lives_on_by_its_pongs() {
 
 #[tokio::test]
 async fn a_session_not_heard_from_for_a_ttl_is_ended_and_told_so() {
-    let server = Server::start(builder()).await;
+    let server = Server::start(builder().settings(short_lived())).await;
     let mut ana = server.connect("ana", "1").await;
     // Nobody reads here, so nobody answers the pings either.
     let mut bo = server.connect("bo", "1").await;
