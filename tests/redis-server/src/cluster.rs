@@ -34,10 +34,12 @@ impl Cluster {
         until("the cluster to form", || {
             cluster.servers.iter().all(|it| says(it, "cluster_known_nodes:3") && says(it, OK))
         })?;
+        // Nobody is there to take over, so none is taken for dead that a busy machine holds up.
+        cluster.servers.iter().try_for_each(|it| gives_up_after(it, PATIENT))?;
         Ok(cluster)
     }
 
-    /// Another joins, as a replica of the first, and has caught up with it.
+    /// Another joins, as a replica of the first, and has caught up with it. From now on one that is gone is replaced soon.
     ///
     /// # Errors
     ///
@@ -55,6 +57,8 @@ impl Cluster {
             let role = replica.ask(&["INFO", "replication"]);
             role.is_ok_and(|it| it.contains("master_link_status:up"))
         })?;
+        let all = self.servers.iter().chain([&replica]);
+        all.into_iter().try_for_each(|it| gives_up_after(it, PROMPT))?;
         Ok(replica)
     }
 
@@ -73,16 +77,25 @@ fn says(server: &Redis, line: &str) -> bool {
     server.ask(&["CLUSTER", "INFO"]).is_ok_and(|it| it.contains(line))
 }
 
-/// One that takes another for dead after a second.
+/// For how long a server may be silent until the others take it for dead, in ms: while they come to know each other, while none is to
+/// be replaced, and where one is.
+const EARLY: &str = "1000";
+const PATIENT: &str = "60000";
+const PROMPT: &str = "2000";
+
+fn gives_up_after(server: &Redis, millis: &str) -> io::Result<()> {
+    server.ask(&["CONFIG", "SET", "cluster-node-timeout", millis]).map(|_| ())
+}
+
 fn server() -> io::Result<Redis> {
     let bus = free_port()?.to_string();
-    let enabled = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"];
+    let enabled = ["--cluster-enabled", "yes", "--cluster-node-timeout", EARLY];
     Redis::start(&[&enabled[..], &["--cluster-port", &bus]].concat())
 }
 
 #[expect(clippy::disallowed_methods, reason = "waits for processes that announce nothing")]
 fn until(what: &str, holds: impl Fn() -> bool) -> io::Result<()> {
-    for _ in 0..2_000 {
+    for _ in 0..6_000 {
         if holds() {
             return Ok(());
         }

@@ -112,7 +112,7 @@ impl Redis {
 
     #[expect(clippy::disallowed_methods, reason = "waits for a process that announces nothing")]
     fn wait(&mut self) -> io::Result<()> {
-        for _ in 0..2_000 {
+        for _ in 0..6_000 {
             // Another's process on this port is not ours.
             let ours = format!("process_id:{}\r", self.child.id());
             match ask(self.port, &["INFO", "server"]) {
