@@ -1,6 +1,6 @@
 //! What stands between viewers and users (rule 13).
 
-use greendot_engine::protocol::{Span, State};
+use greendot_engine::protocol::{Span, State, Time};
 use greendot_engine::store::{BarReport, Notice, OutlookReport, Request};
 
 use super::stage::{Node, Stage};
@@ -17,9 +17,9 @@ async fn bar(node: &mut Node) -> Option<BarReport> {
     reply.outlooks[0].bars.iter().find(|it| &*it.user == "ana").cloned()
 }
 
-async fn hear_outlook(node: &mut Node) -> OutlookReport {
+async fn hear_outlook(node: &mut Node) -> (Time, OutlookReport) {
     match node.hear_until(|it| matches!(it, Notice::Outlook { .. })).await {
-        Notice::Outlook { outlook, .. } => outlook,
+        Notice::Outlook { at, outlook, .. } => (at, outlook),
         _ => unreachable!("as asked"),
     }
 }
@@ -30,17 +30,18 @@ pub(super) async fn a_block_stands_between_two(stage: &Stage) {
     let reply = other.ask(Request::Look { viewers: vec!["bo".into()] }).await;
     assert_eq!(reply.outlooks[0].bars, []);
     block(&mut one, true, Some(0)).await;
-    let outlook = hear_outlook(&mut other).await;
+    let (at, outlook) = hear_outlook(&mut other).await;
     assert!(outlook.number > reply.outlooks[0].number);
     let screen = outlook.bars[0].screen.expect("it hides");
     // It looks like one who left then: the next version, seen just now.
     assert_eq!((screen.version.0, screen.heard), (2, true));
-    assert!(screen.seen_ago.expect("seen") < Span::from_millis(1_000));
+    let seen = at - screen.seen_ago.expect("seen");
+    assert!(seen + Span::from_millis(1_000) > reply.at, "{seen:?} {:?}", reply.at);
     assert_eq!(bar(&mut one).await.expect("it stands").behind, 0);
     // Others see it as before.
     assert_eq!(one.state_of("ana").await, State::Online);
     block(&mut one, false, Some(0)).await;
-    let outlook = hear_outlook(&mut other).await;
+    let (_, outlook) = hear_outlook(&mut other).await;
     assert_eq!(outlook.bars[0].screen, None);
     // What it was shown meanwhile counts in its numbers: one version more than others were.
     assert_eq!(outlook.bars[0].behind, -2);
@@ -74,7 +75,7 @@ pub(super) async fn each_change_of_what_stands_between_has_a_higher_number(stage
         for user in 0..20 {
             let (user, viewer) = (format!("user {user}").into(), "bo".into());
             one.ask(Request::SetBlock { user, viewer, blocked, ago: Some(Span::ZERO) }).await;
-            let told = hear_outlook(&mut other).await;
+            let (_, told) = hear_outlook(&mut other).await;
             assert!(told.number > last, "{told:?} after {last}");
             // Who has missed the notice learns it by asking, and takes it for as new.
             let asked = &third.ask(look()).await.outlooks[0];

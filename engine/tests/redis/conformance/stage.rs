@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 pub(super) use crate::register::register;
 
 /// Longer than anything here takes, on a machine however busy.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Periods short enough to wait for, and long beside what a request takes on a busy machine.
 pub(super) fn settings() -> Settings {
@@ -91,6 +91,11 @@ impl Stage {
             Ground::Cluster(cluster) => Ground::Cluster(Arc::clone(cluster)),
         };
         Self::on(ground, settings)
+    }
+
+    /// What its nodes go by.
+    pub(super) fn settings(&self) -> Settings {
+        self.settings
     }
 
     fn servers(&self) -> &[Redis] {
@@ -230,6 +235,14 @@ impl Node {
                 }
             }
         }
+    }
+
+    /// Asks, and says how long it took to be answered.
+    #[expect(clippy::disallowed_methods, reason = "the store's clock is real, as Redis' is")]
+    pub(super) async fn ask_timed(&mut self, request: Request) -> (Reply, Duration) {
+        let asked = std::time::Instant::now();
+        let reply = self.ask(request).await;
+        (reply, asked.elapsed())
     }
 
     /// Asks all this, one behind the other, and waits for the answers. What is told meanwhile is kept.
