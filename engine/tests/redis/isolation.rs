@@ -4,17 +4,17 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::common::{Client, exchange};
+use crate::common::{Client, PATIENCE, exchange};
+use crate::machine::{Since, now};
 use crate::people::{Person, pause};
 use crate::rig::redis;
 
-/// A message arrives within this, Redis or not.
-const ARRIVES: Duration = Duration::from_secs(2);
+/// A message arrives within this, Redis or not, in ms.
+const ARRIVES: u128 = 2_000;
 
 /// The demo's process, killed in the end.
 struct Chat {
@@ -37,12 +37,14 @@ impl Chat {
         Self { addr: place.parse().expect("an address"), child }
     }
 
-    async fn says(&self, text: &str) {
+    async fn says(&self, text: &str) -> Since {
         let body = format!(r#"{{"from":"ana","to":"bo","text":"{text}"}}"#);
         let json = "content-type: application/json\r\n";
+        let said = now();
         let answer = exchange(self.addr, "POST", "/api/messages", json, &body);
-        let answer = tokio::time::timeout(ARRIVES, answer).await.expect("it answers");
+        let answer = tokio::time::timeout(PATIENCE, answer).await.expect("it answers");
         assert!(answer.starts_with("HTTP/1.1 2"), "{answer}");
+        said
     }
 
     /// Whatever is said to bo.
@@ -78,7 +80,7 @@ impl Listener {
                 self.heard += &String::from_utf8_lossy(&bytes[..read]);
             }
         };
-        let waited = tokio::time::timeout(ARRIVES, heard).await;
+        let waited = tokio::time::timeout(PATIENCE, heard).await;
         assert!(waited.is_ok(), "no {words}: {}", self.heard);
     }
 }
@@ -89,20 +91,21 @@ async fn with_redis_gone_the_chat_goes_on() {
     let chat = Chat::start(&redis.url());
     let mut bo = chat.listen().await;
     let mut dots = Person::over(Client::connect(chat.addr, "bo", "1").await, &[]).await;
-    chat.says("before").await;
-    bo.until("before").await;
+    let mut says = async |text: &str| {
+        let said = chat.says(text).await;
+        bo.until(text).await;
+        said.within(&(0..=ARRIVES));
+    };
+    says("before").await;
     redis.kill().expect("it runs");
     // Until the node knows, and for long after.
     for turn in 0..16 {
-        let text = format!("word {turn}.");
-        chat.says(&text).await;
-        bo.until(&text).await;
+        says(&format!("word {turn}.")).await;
         pause(300).await;
     }
     // Connections of presence are served on, too, and new ones are taken.
     assert_eq!(dots.ended(), None);
     Client::connect(chat.addr, "cy", "1").await;
     redis.restart().expect("it starts");
-    chat.says("after").await;
-    bo.until("after").await;
+    says("after").await;
 }

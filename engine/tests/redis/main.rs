@@ -8,6 +8,7 @@ mod common;
 mod conformance;
 mod faults;
 mod isolation;
+mod machine;
 mod moving;
 mod nodes;
 mod people;

@@ -104,9 +104,7 @@ impl Person {
 
     /// Waits until the connection has ended.
     pub(crate) async fn until_gone(&mut self) {
-        let gone = self.until(|it| it.ended().is_some(), "gone");
-        let waited = tokio::time::timeout(Duration::from_secs(10), gone).await;
-        assert!(waited.is_ok(), "the connection stands");
+        self.until(|it| it.ended().is_some(), "gone").await;
     }
 
     async fn until(&mut self, mut done: impl FnMut(&mut Self) -> bool, what: &str) {
@@ -115,7 +113,7 @@ impl Person {
                 pause(20).await;
             }
         };
-        let waited = tokio::time::timeout(Duration::from_secs(30), waited).await;
+        let waited = tokio::time::timeout(PATIENCE, waited).await;
         assert!(waited.is_ok(), "not {what}, but {:?}", self.last);
     }
 
@@ -190,7 +188,7 @@ impl Client {
             }
             false
         };
-        let answered = tokio::time::timeout(Duration::from_secs(30), answered).await;
+        let answered = tokio::time::timeout(PATIENCE, answered).await;
         assert_eq!(answered, Ok(true), "beat {number} is answered");
     }
 
@@ -219,20 +217,6 @@ impl Client {
             Ok(Some(ServerFrame::Stale(stale))) => Told::Stale(stale),
             _ => Told::Else,
         }
-    }
-}
-
-pub(crate) struct Since(std::time::Instant);
-
-#[expect(clippy::disallowed_methods, reason = "measures how long real processes take")]
-pub(crate) fn now() -> Since {
-    Since(std::time::Instant::now())
-}
-
-impl Since {
-    #[expect(clippy::disallowed_methods, reason = "measures how long real processes take")]
-    pub(crate) fn elapsed_ms(&self) -> u128 {
-        self.0.elapsed().as_millis()
     }
 }
 

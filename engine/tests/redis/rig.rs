@@ -8,6 +8,7 @@ use greendot_engine::server::RedisStore;
 use greendot_redis_server::{Cluster, Redis};
 
 use crate::common::{self, Client, Server, resident};
+use crate::machine;
 
 /// A presence server that shares its users through a store.
 pub(crate) async fn share(store: RedisStore) -> Server {
@@ -103,11 +104,13 @@ impl Drop for Process {
 
 /// A Redis that keeps nothing, with these settings.
 pub(crate) fn redis(settings: &[&str]) -> Redis {
+    machine::watch();
     Redis::start(settings).expect("Redis starts")
 }
 
 /// Three masters.
 pub(crate) fn cluster() -> Cluster {
+    machine::watch();
     Cluster::start().expect("a cluster starts")
 }
 
