@@ -14,7 +14,7 @@ use crate::demo;
 use crate::run::program;
 
 /// Building comes before and has its own time; this is for starting and stopping.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn run() -> Result<()> {
     demo::build()?;
