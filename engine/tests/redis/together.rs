@@ -198,6 +198,7 @@ async fn how_a_user_stands_is_known_at_every_server(url: &str) {
         assert_eq!(shown(server).await.state, State::Online);
     }
     other.presence.set_note("ana", "in a meeting").expect("short enough");
+    other.presence.stored("ana").await.expect("Redis has it");
     assert_eq!(shown(&one).await.note, "in a meeting");
     one.presence.set_mode("ana", Mode::Invisible);
     assert_eq!(shown(&one).await.state, State::Offline);
