@@ -14,6 +14,11 @@ pub struct Face {
 }
 
 impl Face {
+    /// Whether the user is there in this face's eyes.
+    pub fn is_present(&self) -> bool {
+        !matches!(self.state, State::Offline | State::Unknown)
+    }
+
     /// Takes a state; true if that is a change.
     pub(super) fn turn(&mut self, state: State) -> bool {
         let changed = self.state != state;

@@ -120,6 +120,13 @@ const IDLE: u32 = 1 << 29;
 const PASSIVE: u32 = 1 << 30;
 const LINGERING: u32 = 1 << 31;
 
+impl SessionId {
+    /// The slot, for tables that go along with the directory's.
+    pub(crate) fn slot(self) -> u32 {
+        self.0
+    }
+}
+
 impl Sessions {
     pub(super) fn new(base: u64) -> Self {
         Self { rows: Table::default(), free: END, live: 0, base, extras: HashMap::default() }
