@@ -19,6 +19,9 @@ export default defineConfig({
     setupFiles: ["test/setup.ts"],
     include: ["test/**/*.test.ts", "test/**/*.test.tsx", ".readme/*.test.tsx"],
     environment: "node",
+    // For what hangs: nothing here is measured by how long it takes, and a busy machine takes its time.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     restoreMocks: true,
     unstubGlobals: true,
   },

@@ -7,6 +7,9 @@ import { stage } from "./world.mjs";
 
 const on = stage();
 
+/** For so many milliseconds a row that has left the screen is held. */
+const HELD = 1_000;
+
 /** A page, and whom its connection watches, frame by frame. */
 async function open(user = "ana") {
   const wire = { watched: new Map(), begun: [], frames: 0 };
@@ -90,18 +93,29 @@ test("a row that leaves the screen for a moment is not let go", async () => {
   const { page, wire } = await open();
   await page.evaluate(() => list(100));
   await visible(page, wire);
-  await page.evaluate(async () => {
-    // Until the observer has told of it, which it does once a frame.
-    const frames = async count => {
-      for (let frame = 0; frame < count; frame++) await new Promise(requestAnimationFrame);
-    };
-    scrollTo(0, 1_000);
-    await frames(3);
-    scrollTo(0, 0);
-    await frames(3);
-  });
-  await visible(page, wire);
-  assert.equal(wire.begun.filter(it => it === "user0").length, 1);
+  const begun = () => wire.begun.filter(it => it === "user0").length;
+  const leave = () =>
+    page.evaluate(async () => {
+      // Until the observer has told of it, which it does once a frame.
+      const frames = async count => {
+        for (let frame = 0; frame < count; frame++) await new Promise(requestAnimationFrame);
+      };
+      const start = performance.now();
+      scrollTo(0, 1_000);
+      await frames(3);
+      scrollTo(0, 0);
+      await frames(3);
+      return performance.now() - start;
+    });
+  for (;;) {
+    const before = begun();
+    const took = await leave();
+    await visible(page, wire);
+    // Where so few frames take a second, the row was away for longer than it is held.
+    if (took >= HELD) continue;
+    assert.equal(begun(), before);
+    return;
+  }
 });
 
 test("a dot says how its user is, to eyes and to those who do not see it", async () => {

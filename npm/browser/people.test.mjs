@@ -105,15 +105,22 @@ test("one of two tabs is closed: nobody sees a change", async () => {
 });
 
 test("a reload within grace: nobody sees a change", async () => {
-  const [ana, bo, cy] = await Promise.all([person("ana"), person("bo"), person("cy")]);
-  await Promise.all([bo.sees("ana", "online"), bo.sees("cy", "online")]);
-  const from = Date.now();
+  const [ana, bo] = await Promise.all([person("ana"), person("bo")]);
+  for (;;) {
+    const cy = await person("cy");
+    await Promise.all([bo.sees("ana", "online"), bo.sees("cy", "online")]);
+    const from = Date.now();
 
-  await ana.page.reload();
-  await ana.link("live");
-  await graceIsOver(bo, cy);
+    await ana.page.reload();
+    await ana.link("live");
+    const took = Date.now() - from;
+    await graceIsOver(bo, cy);
 
-  assert.deepEqual(await bo.states("ana", from), ["online"]);
+    // A machine so busy that it takes longer than grace shows nothing.
+    if (took >= GRACE) continue;
+    assert.deepEqual(await bo.states("ana", from), ["online"]);
+    return;
+  }
 });
 
 test("a killed tab goes offline within the lease, and not before grace is over", async () => {
@@ -136,10 +143,12 @@ test("a killed tab goes offline within the lease, and not before grace is over",
 test("signing out is seen at once, without grace", async () => {
   const [ana, bo, cy] = await Promise.all([person("ana"), person("bo"), person("cy")]);
   await Promise.all([bo.sees("ana", "online"), bo.sees("cy", "online")]);
+  const signsOut = await ana.acts("click");
+  const closed = Date.now();
   await Promise.all([cy.page.close(), ana.page.getByText("Sign out").click()]);
   await Promise.all([bo.sees("ana", "offline"), bo.sees("cy", "offline")]);
 
   const gone = async user => (await bo.shown(user)).at(-1).at;
-  const earlier = (await gone("cy")) - (await gone("ana"));
-  assert.ok(earlier > GRACE / 2, `ana was gone ${earlier} ms before cy, who left at the same time without a goodbye`);
+  const [took, without] = [(await gone("ana")) - (await signsOut.when()), (await gone("cy")) - closed];
+  assert.ok(without - took > GRACE / 2, `ana was gone after ${took} ms, and cy, who left without a goodbye, after ${without}`);
 });

@@ -115,6 +115,7 @@ export class Browser {
     const context = await this.#chromium.newContext();
     context.setDefaultTimeout(PATIENCE);
     await context.addInitScript(keepLog);
+    await context.addInitScript(noteEnds);
     this.#faults.watch(context, user);
     return new Person(context, server, user).tab();
   }
@@ -202,6 +203,20 @@ export class Person {
     await this.page.selectOption(".me select", mode);
   }
 
+  /**
+   * When the person next does something in this tab, in milliseconds of the day: as the page hears of it, however long it takes
+   * to have the browser do it. To be asked before.
+   */
+  async acts(type) {
+    await this.page.evaluate(type => {
+      // Kept there, it outlives a page that is left for it.
+      const note = () => sessionStorage.setItem("acted", Date.now());
+      addEventListener(type, note, { capture: true, once: true });
+    }, type);
+    const when = async () => (await this.page.waitForFunction(() => Number(sessionStorage.getItem("acted")))).jsonValue();
+    return { when };
+  }
+
   /** The states that this tab has shown of a contact, each with its time; the first is how it was at `from`. */
   async shown(user, from = 0) {
     const log = await this.page.evaluate(() => globalThis.greendotLog);
@@ -217,6 +232,18 @@ export class Person {
   async #waitFor(selector) {
     await this.page.locator(selector).first().waitFor({ state: "attached" });
   }
+}
+
+/** Runs in each page: notes when the first of its sockets has ended, before the page's own code hears of it. */
+function noteEnds() {
+  globalThis.WebSocket = class extends WebSocket {
+    constructor(...args) {
+      super(...args);
+      this.addEventListener("close", () => {
+        globalThis.greendotEnded ??= Date.now();
+      });
+    }
+  };
 }
 
 /**

@@ -89,7 +89,7 @@ describe("the log of frames", () => {
     FakeEngine.last.host.socket("wss://chat.example/presence", "greendot.v1.bin");
     expect(said).toEqual([]);
     open({ debug: true });
-    await vi.waitFor(() => expect(FakeEngine.all).toHaveLength(2));
+    await vi.waitFor(() => expect(FakeEngine.all).toHaveLength(2), { timeout: 60_000 });
     FakeEngine.last.host.socket("wss://chat.example/presence", "greendot.v1.bin").send(bytes("0a"));
     expect(said).toEqual(["greendot dials wss://chat.example/presence", "greendot > bye"]);
   });
