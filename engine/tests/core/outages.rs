@@ -329,3 +329,75 @@ fn who_moved_in_an_outage_to_a_node_with_very_many_sessions_never_left() {
     assert_eq!(gone(&cluster), [] as [u32; 0]);
     assert_eq!(cluster.sessions("mover"), 1);
 }
+
+/// These say goodbye.
+fn leave(cluster: &mut Cluster, lines: &[Line]) {
+    for line in lines {
+        cluster.say(*line, &ClientFrame::Bye);
+    }
+}
+
+/// Those of the first so many who are watched.
+fn watched_of(first: u32) -> Vec<u32> {
+    (0..first).step_by(10).collect()
+}
+
+#[test]
+fn goodbyes_of_very_many_in_an_outage_are_told_in_portions() {
+    const SESSIONS: usize = 9_000;
+    const LEAVE: usize = 7_000;
+    let (mut cluster, lines) = crowded(SESSIONS);
+    cluster.outage = true;
+    cluster.pass(6_000);
+    leave(&mut cluster, &lines[..LEAVE]);
+    cluster.pass(1_000);
+    cluster.outage = false;
+    cluster.effort = 200;
+    let (back, asked) = (cluster.millis(), cluster.nodes[0].totals().store_requests);
+    let mut busy = 0;
+    while cluster.sessions(&format!("user {}", LEAVE - 1)) > 0 {
+        // Others come meanwhile; and one speaks whose goodbye over another connection is yet to be told.
+        let step = (cluster.millis() - back) / 50;
+        cluster.connect(0, &format!("new {step}"), "1", false);
+        if step == 22 {
+            cluster.connect(0, "user 6990", "2", false);
+        }
+        cluster.pass(50);
+        busy = busy.max(cluster.nodes[0].store_waiting());
+        assert!(cluster.millis() - back <= 10_000, "goodbyes are not told");
+    }
+    cluster.pass(1_000);
+    // The last sessions may not have been answered when the first goodbyes are told.
+    assert!((PORTION / 2..2 * PORTION + 200).contains(&busy), "{busy} at a time");
+    assert!(cluster.nodes.iter().all(|it| !it.is_stale()));
+    // Those left are registered once, and those gone told of once.
+    let said = (cluster.nodes[0].totals().store_requests - asked) as usize;
+    assert!((SESSIONS..SESSIONS + 500).contains(&said), "{said} requests");
+    assert_eq!(cluster.sessions("user 6990"), 1);
+    let gone = gone(&cluster);
+    assert_eq!(
+        gone,
+        watched_of(LEAVE as u32).into_iter().filter(|it| *it != 6_990).collect::<Vec<_>>()
+    );
+    let held: usize = (0..SESSIONS).map(|it| cluster.sessions(&format!("user {it}"))).sum();
+    assert_eq!(held, SESSIONS - LEAVE + 1);
+}
+
+#[test]
+fn goodbyes_of_very_many_at_once_are_told_once_however_long_that_takes() {
+    const SESSIONS: usize = 7_000;
+    const LEAVE: usize = 5_000;
+    let (mut cluster, lines) = crowded(SESSIONS);
+    cluster.effort = 250;
+    let asked = cluster.nodes[0].totals().store_requests;
+    leave(&mut cluster, &lines[..LEAVE]);
+    for step in 0..60 {
+        cluster.connect(0, &format!("new {step}"), "1", false);
+        cluster.pass(50);
+        assert!(!cluster.nodes[0].is_stale(), "a store that has much to do is in reach");
+    }
+    let said = (cluster.nodes[0].totals().store_requests - asked) as usize;
+    // Each that leaves is renewed for what it says, and ended.
+    assert!((2 * LEAVE + 60..2 * LEAVE + 200).contains(&said), "{said} requests");
+    assert_eq!(gone(&cluster), watched_of(LEAVE as u32));
+}

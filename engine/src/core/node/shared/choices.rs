@@ -43,11 +43,14 @@ impl Node {
     /// for a store that does not answer is soon out of reach, and a stale node settles nothing.
     pub(in crate::core::node) fn is_unsettled(&self, conn: ConnId) -> bool {
         let Some(shared) = self.shared.as_ref().filter(|it| !it.is_stale()) else { return false };
-        if shared.choices.0.is_empty() && shared.hiders.is_empty() {
+        if shared.choices.0.is_empty() && shared.hiders.is_empty() && shared.anew.is_over() {
             return false;
         }
         let Some(user) = self.user_of(conn).map(|it| self.directory.name(it)) else { return false };
-        shared.choices.0.contains_key(&**user) || shared.hiders.contains(&**user)
+        let mut waiting = shared.anew.words_by(user);
+        shared.choices.0.contains_key(&**user)
+            || shared.hiders.contains(&**user)
+            || waiting.any(|it| it.chooser().is_some())
     }
 
     /// The store has taken what the user chose.

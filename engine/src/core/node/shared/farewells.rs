@@ -7,8 +7,9 @@
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Span, Time};
 
+use super::anew::Anew;
 use super::words::Word;
-use super::{Shared, Then};
+use super::{Reach, Shared};
 use crate::core::leases::ConnId;
 use crate::core::node::Node;
 use crate::store::Request;
@@ -24,9 +25,10 @@ impl Shared {
         }
         self.hiders.extend(words.iter().filter_map(Word::hider).cloned());
         let hiders = &self.hiders;
-        let later = words
-            .extract_if(.., |it| it.is_goodbye() || (it.is_choice() && hiders.contains(it.user())));
-        self.unsaid.extend(later);
+        let waits = |it: &Word| it.is_goodbye() || (it.is_choice() && hiders.contains(it.user()));
+        for word in words.extract_if(.., |it| waits(it)) {
+            self.unsaid.keep(word);
+        }
         if self.unsaid.iter().any(Word::may_come_later) {
             self.says_at.get_or_insert(now + SAYS_AFTER);
         }
@@ -43,47 +45,37 @@ impl Node {
         user.is_some_and(|it| shared.hiders.contains(&**self.directory.name(it)))
     }
 
-    /// Something is about to be told: of one who has hidden it goes behind that.
-    pub(super) fn say_before(&mut self, now: Time, request: &Request) {
+    /// Something is about to be told, with this word in it if there is one: of one who has hidden it goes behind that, and what
+    /// a user said behind what it had said before.
+    pub(super) fn say_before(&mut self, now: Time, request: &Request, word: Option<&Word>) {
         let hiders = self.shared.as_ref().map(|it| &it.hiders).filter(|it| !it.is_empty());
         if hiders.is_some_and(|it| request.user().is_some_and(|user| it.contains(user))) {
             self.say_what_waited(now);
         }
+        let Some(shared) = self.shared.as_mut().filter(|it| !it.anew.is_over()) else { return };
+        if let Some(word) = word {
+            shared.anew.overruled_by(word);
+        }
+        let user = word.map(|it| &**it.user()).or(request.user());
+        let words = user.map(|it| shared.anew.take_first_by(it)).unwrap_or_default();
+        self.say_words(now, words);
     }
 
     /// Tells what was left for later.
     pub(super) fn say_what_waited(&mut self, now: Time) {
         let Some(shared) = self.shared.as_mut() else { return };
         shared.says_at = None;
-        let words = shared.unsaid.extract_if(.., |it| it.may_come_later()).collect();
+        let words = shared.unsaid.take_if(Word::may_come_later);
         let mut leases = shared.leases(true);
         leases.retain(|it| self.is_of_hider(*it));
-        if let Some(shared) = self.shared.as_mut() {
-            shared.hiders.clear();
-        }
-        let behind = self.say_before_sessions(now, words);
-        for lease in leases {
-            self.register(now, lease);
-        }
-        self.say_behind_sessions(now, behind);
-    }
-
-    /// Tells what must not be lost. Returns what has to wait until sessions are registered.
-    pub(super) fn say_before_sessions(&mut self, now: Time, mut words: Vec<Word>) -> Vec<Word> {
-        words.sort_by_key(Word::rank);
-        let behind = words.split_off(words.partition_point(|it| !it.waits_for_sessions()));
-        for word in words {
-            self.submit(now, word.request(now), Then::Nothing);
-        }
-        behind
-    }
-
-    /// Tells that.
-    pub(super) fn say_behind_sessions(&mut self, now: Time, words: Vec<Word>) {
-        // Where a session went its node has registered; that it left the store may not know, and have it there as of
-        // before, or of an earlier connect.
-        for word in words.into_iter().filter(|it| !matches!(it, Word::Room(.., true))) {
-            self.submit(now, word.request(now), Then::Nothing);
+        let Some(shared) = self.shared.as_mut() else { return };
+        shared.hiders.clear();
+        let under_way = std::mem::take(&mut shared.anew);
+        self.tell_anew(now, Anew::new(words, leases, false));
+        let Some(shared) = self.shared.as_mut() else { return };
+        shared.anew.take_over(under_way);
+        if shared.reach == Reach::Lost {
+            shared.stop_registering();
         }
     }
 }

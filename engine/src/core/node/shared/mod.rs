@@ -10,14 +10,16 @@ mod catch_up;
 mod choices;
 mod clock;
 mod farewells;
+mod pending;
 mod reach;
 mod refresh;
 mod replies;
 mod seats;
 mod skipped;
+mod waiting;
 mod words;
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::quality::FixedState;
@@ -26,9 +28,11 @@ use greendot_protocol::{Epoch, Span, Time};
 use self::anew::Anew;
 use self::choices::Choices;
 use self::clock::StoreClock;
+use self::pending::{Pending, Queue};
 use self::refresh::Refresh;
 use self::skipped::Skipped;
-use self::words::{Word, keep};
+use self::waiting::Words;
+use self::words::Word;
 use crate::core::Settings;
 use crate::core::leases::ConnId;
 use crate::core::node::reads::Look;
@@ -45,10 +49,6 @@ const LOST_BEAT: Span = Span::from_millis(500);
 /// A store that answers nothing for this long is out of reach. With a beat a second, clients are
 /// told within 5 s (rule 12 b).
 const LOST_AFTER: Span = Span::from_millis(3_000);
-
-/// A word that the store has not answered for this long may be lost: what comes of it meanwhile may be newer than what it
-/// has yet to be told. Far more than an answer takes.
-const UNHEARD_AFTER: Span = Span::from_millis(250);
 
 /// After the store has lost what it held, the other nodes get this long to register what they
 /// hold, before this one shows its watchers how users stand: the others notice within
@@ -113,23 +113,6 @@ enum Reach {
     Back(Option<Time>),
 }
 
-/// A request that waits for its answer.
-#[derive(Debug)]
-struct Pending {
-    number: u64,
-    asked: Time,
-    /// Since when the answer has been due to come: later than it was asked for if the node has stood still since.
-    since: Time,
-    then: Then,
-    word: Option<Word>,
-}
-
-impl Pending {
-    fn is_unheard(&self, now: Time) -> bool {
-        now.since(self.asked) >= UNHEARD_AFTER
-    }
-}
-
 /// How the store knows one of this node's sessions.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
@@ -156,7 +139,7 @@ pub(in crate::core::node) struct Shared {
     by_number: HashMap<u64, ConnId, FixedState>,
     next_seat: u64,
     next_request: u64,
-    pending: VecDeque<Pending>,
+    pending: Queue,
     choices: Choices,
     beat_at: Time,
     /// When the oldest question was asked whose answer was given up. It may still come.
@@ -178,7 +161,7 @@ pub(in crate::core::node) struct Shared {
     blinded: bool,
     skipped: Skipped,
     /// What was said while the store was out of reach, or was lost on the way.
-    unsaid: Vec<Word>,
+    unsaid: Words,
     /// When the store is told who left and who hid while it was out of reach; and the latter: see [`farewells`].
     says_at: Option<Time>,
     hiders: HashSet<Arc<str>, FixedState>,
@@ -206,7 +189,7 @@ impl Shared {
             by_number: HashMap::default(),
             next_seat: 0,
             next_request: 0,
-            pending: VecDeque::new(),
+            pending: Queue::default(),
             choices: Choices::default(),
             beat_at: now,
             given_up: None,
@@ -219,7 +202,7 @@ impl Shared {
             opens_at: None,
             blinded: false,
             skipped: Skipped::default(),
-            unsaid: Vec::new(),
+            unsaid: Words::default(),
             says_at: None,
             hiders: HashSet::default(),
             ends_at: None,
@@ -269,10 +252,8 @@ impl Shared {
 
     /// Whether the user has said that it hides from the viewer, and the store has not heard of it.
     pub(in crate::core::node) fn hides(&self, user: &str, viewer: &str) -> bool {
-        let mut words = self.unsaid.iter();
-        words.any(
-            |it| matches!(it, Word::Block(by, from, true, _) if **by == *user && **from == *viewer),
-        )
+        let mut words = self.unsaid.by(user).chain(self.anew.words_by(user));
+        words.any(|it| matches!(it, Word::Block(_, from, true, _) if **from == *viewer))
     }
 
     /// Whether nodes have yet to register with the store what they hold.
@@ -297,13 +278,12 @@ impl Shared {
 
     /// Whether the store has yet to be told something of the user that was said here.
     fn has_unsaid(&self, user: &str) -> bool {
-        self.unsaid.iter().chain(self.anew.words()).any(|it| it.user() == user)
+        self.unsaid.by(user).chain(self.anew.words_by(user)).next().is_some()
     }
 
     /// Whether something that a user chose may not have reached the store.
     fn is_unheard(&self, now: Time) -> bool {
-        let mut old = self.pending.iter().take_while(|it| it.is_unheard(now));
-        old.any(|it| it.word.as_ref().is_some_and(Word::stands_alone))
+        self.pending.is_unheard(now)
     }
 
     /// Whether all is known anew that may have changed while the store was out of reach.
@@ -377,16 +357,16 @@ impl Node {
         let word = Word::of(now, &request);
         if !is_beat {
             self.say_unheard(now, word.as_ref());
-            self.say_before(now, &request);
+            self.say_before(now, &request, word.as_ref());
         }
         let Some(shared) = self.shared.as_mut() else { return };
         if shared.reach == Reach::Lost && !is_beat {
             let mut said = Vec::new();
             if let Some(word) = word {
                 // Should the store be back, it must not hear this one before those.
-                let before = shared.unsaid.iter().filter(|it| it.goes_before(&word)).cloned();
-                said.extend(before.map(|it| it.request(now)));
-                keep(&mut shared.unsaid, word);
+                let before = shared.unsaid.by(word.user()).filter(|it| it.goes_before(&word));
+                said.extend(before.cloned().map(|it| it.request(now)));
+                shared.unsaid.keep(word);
             }
             said.extend(Some(request).filter(Request::tells));
             for request in said {
@@ -400,9 +380,8 @@ impl Node {
         self.totals.store_requests += 1;
         if let Some(word) = &word {
             shared.choices.asked(number, word);
-            shared.anew.overruled_by(word);
         }
-        shared.pending.push_back(Pending { number, asked: now, since: now, then, word });
+        shared.pending.push(Pending { number, asked: now, since: now, then, word });
         if shared.pending.len() > PENDING && !is_beat {
             self.lose_store(now);
             return;

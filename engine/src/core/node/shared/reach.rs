@@ -5,10 +5,13 @@ use std::sync::Arc;
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{ModeChoice, Span, Time};
 
-use super::words::{Word, keep};
+use super::anew::Anew;
+use super::pending::Pending;
+use super::waiting::Words;
+use super::words::Word;
 use super::{
-    BEAT, ENDS_AFTER, LOST_AFTER, LOST_BEAT, OPENS_AFTER, Pending, REFRESH_AFTER, Reach, Shared,
-    Skipped, Then,
+    BEAT, ENDS_AFTER, LOST_AFTER, LOST_BEAT, OPENS_AFTER, REFRESH_AFTER, Reach, Shared, Skipped,
+    Then,
 };
 use crate::core::leases::{ConnId, Waiting};
 use crate::core::node::{Node, Output};
@@ -20,7 +23,7 @@ impl Node {
         let Some(shared) = self.shared.as_mut() else { return };
         if now.since(shared.beat_at) > stall {
             // The node has stood still. What the store has answered is not read yet.
-            for it in &mut shared.pending {
+            for it in shared.pending.iter_mut() {
                 it.since = now;
             }
         }
@@ -33,7 +36,7 @@ impl Node {
         }
         let Some(shared) = self.shared.as_mut() else { return };
         if shared.reach == Reach::Lost {
-            shared.pending.clear();
+            shared.pending.take();
         }
         if shared.beat_at <= now {
             let every = if shared.reach == Reach::Lost { LOST_BEAT } else { BEAT };
@@ -54,13 +57,11 @@ impl Node {
         let may_say = shared.reach != Reach::Lost && shared.anew.is_over();
         if shared.ends_at.is_some_and(|at| at <= now) && may_say {
             shared.ends_at = None;
-            let ended: Vec<Word> =
-                shared.unsaid.extract_if(.., |it| !it.may_come_later()).collect();
-            for word in ended {
-                self.submit(now, word.request(now), Then::Nothing);
-            }
+            let ended = shared.unsaid.take_if(|it| !it.may_come_later());
+            self.tell_anew(now, Anew::new(ended, Vec::new(), false));
         }
         let Some(shared) = self.shared.as_mut() else { return };
+        let may_say = shared.reach != Reach::Lost && shared.anew.is_over();
         if shared.says_at.is_some_and(|at| at <= now) && may_say {
             self.say_what_waited(now);
         }
@@ -74,16 +75,22 @@ impl Node {
     /// Says again what the store has left unanswered for long, for what is said now must not get there before it. What
     /// that overrules is not said any more.
     pub(super) fn say_unheard(&mut self, now: Time, next: Option<&Word>) {
-        let Some(shared) = self.shared.as_mut().filter(|it| it.is_unheard(now)) else { return };
-        let mut words = Vec::new();
+        let lost = |it: &&mut Shared| it.pending.is_lost_on_its_way(now, it.answered);
+        let Some(shared) = self.shared.as_mut().filter(lost) else { return };
+        let mut words = Words::default();
         // What was told since goes again, too: each behind what it follows.
-        let told = shared.pending.iter_mut().map(|it| &mut it.word);
-        for word in told.filter_map(|it| it.take_if(|it| it.stands_alone())) {
-            keep(&mut words, word);
+        let (told, patience) = shared.pending.take_alone();
+        for word in told {
+            words.keep(word);
         }
-        words.retain(|it| !next.is_some_and(|next| next.overrules(it)));
+        if let Some(next) = next {
+            words.drop_overruled(next);
+        }
         for word in words {
             self.submit(now, word.request(now), Then::Nothing);
+            if let Some(shared) = self.shared.as_mut() {
+                shared.pending.be_patient(patience);
+            }
         }
     }
 
@@ -117,10 +124,10 @@ impl Node {
         shared.says_at = None;
         shared.hiders.clear();
         shared.stop_registering();
-        let waiting: Vec<Pending> = shared.pending.drain(..).collect();
+        let waiting = shared.pending.take();
         shared.choices.clear();
         for word in waiting.iter().filter_map(|it| it.word.clone()) {
-            keep(&mut shared.unsaid, word);
+            shared.unsaid.keep(word);
         }
         let since = shared.answered;
         self.watches.set_blind(Some(since));
@@ -175,7 +182,9 @@ impl Node {
 
     /// Keeps what must not be lost of requests that were, unless something later was said.
     pub(super) fn make_up(&mut self, now: Time, lost: Vec<Pending>, answered: Option<&Pending>) {
+        let mut words = Vec::new();
         for it in lost {
+            words.extend(it.word);
             match it.then {
                 Then::RoomsRead(look) => self.enter_rooms(now, look),
                 Then::Asked(look) => {
@@ -188,12 +197,17 @@ impl Node {
                 Then::Listed { ask, viewer } => self.list(now, ask, &viewer),
                 _ => {}
             }
-            let Some(shared) = self.shared.as_mut() else { return };
-            let Some(word) = it.word else { continue };
-            let later = shared.pending.iter().chain(answered).filter_map(|it| it.word.as_ref());
-            if !later.into_iter().any(|it| it.overrules(&word)) {
-                keep(&mut shared.unsaid, word);
-            }
+        }
+        let Some(shared) = self.shared.as_mut().filter(|_| !words.is_empty()) else { return };
+        let mut lost = Words::default();
+        for word in words {
+            lost.keep(word);
+        }
+        for later in shared.pending.iter().chain(answered).filter_map(|it| it.word.as_ref()) {
+            lost.drop_overruled(later);
+        }
+        for word in lost {
+            shared.unsaid.keep(word);
         }
     }
 
@@ -215,14 +229,15 @@ impl Node {
             shared.spared_until = now + self.settings.ttl;
         }
         // Who said goodbye is gone; who only dropped may have gone on at another node.
-        let is_over = |it: &mut Word| matches!(it, Word::Ended(departed, _) if !departed.bye);
-        let ended: Vec<Word> = shared.unsaid.extract_if(.., is_over).collect();
+        let is_over = |it: &Word| matches!(it, Word::Ended(departed, _) if !departed.bye);
+        let ended = shared.unsaid.take_if(is_over);
         if was_lost {
             shared.ends_at = Some(now + ENDS_AFTER);
         } else if !ended.is_empty() {
             shared.ends_at.get_or_insert(now);
         }
-        let mut words = std::mem::replace(&mut shared.unsaid, ended);
+        let mut words: Vec<Word> =
+            std::mem::replace(&mut shared.unsaid, Words::of(ended)).into_iter().collect();
         let waits = was_lost || shared.says_at.is_some();
         shared.says_at = shared.says_at.filter(|_| !lost_data);
         shared.hiders.clear();
@@ -239,8 +254,7 @@ impl Node {
             }
         }
         leases.retain(|it| !self.is_of_hider(*it));
-        let behind = self.say_before_sessions(now, words);
-        self.register_anew(now, leases, behind, stood_still);
+        self.tell_anew(now, Anew::new(words, leases, stood_still));
         self.cover_nobody_who_ended(now);
         if lost_data {
             self.watches.begin_epoch();

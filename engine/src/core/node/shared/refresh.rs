@@ -137,7 +137,7 @@ impl Node {
             return self.refresh_on(now);
         }
         shared.reach = Reach::Good;
-        for it in &mut shared.pending {
+        for it in shared.pending.iter_mut() {
             // What was asked behind all this has waited for it.
             it.since = now;
         }

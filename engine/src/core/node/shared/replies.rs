@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::{CloseCode, Epoch, Mode, Revision, Span, Time};
 
-use super::{Pending, Reach, Shared, Then};
+use super::{Reach, Shared, Then};
 use crate::core::directory::{Outlook, SessionView};
 use crate::core::leases::{ConnId, Idle, Waiting};
 use crate::core::node::{Ending, Node, Output, Transition};
@@ -15,9 +15,7 @@ impl Node {
     pub fn handle_reply(&mut self, now: Time, number: u64, reply: &Reply) {
         let Some(shared) = self.shared.as_mut() else { return };
         // Requests are carried out in order: what was asked before and not answered is lost.
-        let at = shared.pending.partition_point(|it| it.number < number);
-        let lost: Vec<Pending> = shared.pending.drain(..at).collect();
-        let answered = shared.pending.pop_front_if(|it| it.number == number);
+        let (lost, answered) = shared.pending.take_until(number);
         let mut missed = !lost.is_empty();
         self.make_up(now, lost, answered.as_ref());
         let word = answered.as_ref().and_then(|it| it.word.as_ref());
@@ -165,7 +163,7 @@ impl Node {
         }
         self.skipped_answered(now, number);
         self.see_again(now);
-        self.register_on(now);
+        self.tell_on(now);
         self.end_refresh(now);
     }
 

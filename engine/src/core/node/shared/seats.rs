@@ -5,7 +5,7 @@ use std::sync::Arc;
 use greendot_protocol::sabotage::{Fault, on};
 use greendot_protocol::{Mode, ModeChoice, Span, Time};
 
-use super::words::{Word, keep};
+use super::words::Word;
 use super::{BEAT, ENDS_AFTER, Reach, Seat, Then};
 use crate::core::leases::ConnId;
 use crate::core::node::Node;
@@ -112,7 +112,7 @@ impl Node {
                 shared.ends_at.get_or_insert(now + ENDS_AFTER);
             }
             if shared.ends_at.is_some_and(|at| at > now) {
-                return keep(&mut shared.unsaid, Word::Ended(departed, now));
+                return shared.unsaid.keep(Word::Ended(departed, now));
             }
         }
         self.submit(now, Request::End(departed), Then::Nothing);

@@ -173,7 +173,7 @@ impl Word {
     }
 
     /// Whose it is.
-    pub(super) fn user(&self) -> &str {
+    pub(super) fn user(&self) -> &Arc<str> {
         match self {
             Self::Mode(user, ..)
             | Self::Note(user, ..)
@@ -221,10 +221,4 @@ impl Word {
             Self::Ended(..) => 8,
         }
     }
-}
-
-/// Keeps a word in place of those that it overrules.
-pub(super) fn keep(words: &mut Vec<Word>, word: Word) {
-    words.retain(|it| !word.overrules(it));
-    words.push(word);
 }
