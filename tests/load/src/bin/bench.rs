@@ -104,6 +104,7 @@ fn run(args: &Args) -> io::Result<()> {
             runtime.block_on(redis::sweep(&mut report, 100_000 / scale))?;
             runtime.block_on(redis::renewals(&mut report, 50_000 / scale, lasts))?;
             runtime.block_on(redis::outage(&mut report, 100_000 / scale))?;
+            runtime.block_on(redis::exodus(&mut report, 50_000 / scale))?;
         }
         Part::Serve => return server::serve(),
         Part::Bare => return server::bare(),

@@ -1,5 +1,6 @@
 //! What renewals cost Redis, beside one script for each heartbeat on the same server; and how late ends are told.
 
+mod exodus;
 mod figures;
 mod outage;
 mod sessions;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use greendot_engine::core::{Connect, SelfReport};
 use greendot_redis_server::Redis;
 
+pub use self::exodus::exodus;
 pub(crate) use self::figures::number;
 use self::figures::{Figures, memory};
 pub use self::outage::outage;

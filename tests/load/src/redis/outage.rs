@@ -3,8 +3,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use greendot_engine::core::{Node, Output, Settings};
-use greendot_engine::protocol::{Span, Time};
+use greendot_engine::core::{ConnId, Node, Output, Settings};
+use greendot_engine::protocol::{ClientFrame, Span, Time};
 use greendot_engine::store::redis::{Handle, RedisStore};
 use greendot_engine::store::{FromStore, HeldBy, NodeId};
 use greendot_redis_server::Redis;
@@ -31,28 +31,9 @@ const BEAT: Span = Span::from_secs(300);
 ///
 /// If Redis cannot be started, does not do what it is asked, or the node is not good again.
 pub async fn outage(report: &mut Report, sessions: usize) -> io::Result<()> {
-    let redis = Redis::start(&[])?;
-    let settings = Settings { beat: BEAT, ttl: BEAT + BEAT + BEAT, ..Settings::default() };
-    let id = NodeId(1);
-    let (handle, said) =
-        RedisStore::new(redis.url()).open(id, &settings, true).await.map_err(broken)?;
-    let node = Node::with_store(settings, Time::ZERO, id, true, 7).map_err(broken)?;
-    let begin = Instant::now();
-    let mut one = One { node, handle, said, begin, unanswered: 0, longest: Duration::ZERO };
-    for number in 0..sessions {
-        one.connect(number);
-        while one.unanswered >= AT_ONCE {
-            one.work().await;
-        }
-    }
-    while one.unanswered > 0 {
-        one.work().await;
-    }
+    let (redis, mut one, _) = One::crowded(sessions).await?;
     redis.pause(true)?;
-    let paused = Instant::now();
-    while paused.elapsed() < AWAY {
-        one.work().await;
-    }
+    one.work_for(AWAY).await;
     redis.pause(false)?;
     one.longest = Duration::ZERO;
     let back = Instant::now();
@@ -80,30 +61,72 @@ pub async fn outage(report: &mut Report, sessions: usize) -> io::Result<()> {
     Ok(())
 }
 
-struct One {
-    node: Node,
+pub(super) struct One {
+    pub(super) node: Node,
     handle: Handle,
     said: UnboundedReceiver<FromStore>,
     begin: Instant,
     /// Connects that have not been answered.
     unanswered: usize,
-    longest: Duration,
+    /// Requests to the store.
+    pub(super) asked: usize,
+    /// The longest step.
+    pub(super) longest: Duration,
 }
 
 impl One {
+    /// A node with so many sessions, its Redis, and the connections.
+    pub(super) async fn crowded(sessions: usize) -> io::Result<(Redis, Self, Vec<ConnId>)> {
+        let redis = Redis::start(&[])?;
+        let settings = Settings { beat: BEAT, ttl: BEAT + BEAT + BEAT, ..Settings::default() };
+        let id = NodeId(1);
+        let (handle, said) =
+            RedisStore::new(redis.url()).open(id, &settings, true).await.map_err(broken)?;
+        let node = Node::with_store(settings, Time::ZERO, id, true, 7).map_err(broken)?;
+        let begin = Instant::now();
+        let mut one =
+            Self { node, handle, said, begin, unanswered: 0, asked: 0, longest: Duration::ZERO };
+        let mut conns = Vec::new();
+        for number in 0..sessions {
+            conns.extend(one.connect(number));
+            while one.unanswered >= AT_ONCE {
+                one.work().await;
+            }
+        }
+        while one.unanswered > 0 {
+            one.work().await;
+        }
+        Ok((redis, one, conns))
+    }
+
+    pub(super) async fn work_for(&mut self, lasts: Duration) {
+        let begin = Instant::now();
+        while begin.elapsed() < lasts {
+            self.work().await;
+        }
+    }
+
+    pub(super) fn say(&mut self, conn: ConnId, frame: &ClientFrame<'_>) {
+        let now = self.now();
+        self.node.handle_frame(now, conn, frame);
+        self.drain(now);
+    }
+
     fn now(&self) -> Time {
         Time::from_millis(self.begin.elapsed().as_millis() as u64)
     }
 
-    fn connect(&mut self, number: usize) {
+    fn connect(&mut self, number: usize) -> Option<ConnId> {
         let user = format!("user-{number:011}");
         let now = self.now();
-        self.unanswered += usize::from(self.node.handle_connect(now, &connect(&user)).is_ok());
+        let conn = self.node.handle_connect(now, &connect(&user)).ok();
+        self.unanswered += usize::from(conn.is_some());
         self.drain(now);
+        conn
     }
 
     /// Does what is to be done next.
-    async fn work(&mut self) {
+    pub(super) async fn work(&mut self) {
         let wait = self.node.deadline().since(self.now()).as_millis();
         let said = tokio::time::timeout(Duration::from_millis(wait.min(20)), self.said.recv());
         let said = said.await.ok().flatten();
@@ -127,7 +150,10 @@ impl One {
     fn drain(&mut self, now: Time) {
         while let Some(output) = self.node.poll_output() {
             match output {
-                Output::Store { number, request } => _ = self.handle.ask(number, *request),
+                Output::Store { number, request } => {
+                    self.asked += 1;
+                    self.handle.ask(number, *request);
+                }
                 Output::ReadFirst(conn) => self.node.handle_read(now, conn),
                 Output::Ready(conn) => self.node.transmit(now, conn, &mut |_| {}),
                 Output::Ping(conn) => self.node.handle_pong(now, conn),
