@@ -2,13 +2,14 @@
 
 use greendot_protocol::limits::{DEVICE_BYTES, SESSION_BYTES};
 use greendot_protocol::sabotage::{Fault, on};
-use greendot_protocol::{CloseCode, ModeChoice, Revision, Span, Time};
+use greendot_protocol::{CloseCode, Mode, ModeChoice, Revision, Span, Time};
 
 use super::{ConnId, Ending, Node, Output, Refusal};
 use crate::core::directory::{Joining, SessionId, UserId};
 use crate::core::leases::{Device, Idle, Standing, Waiting};
 use crate::core::seal::unseal;
 use crate::core::watches::ViewerId;
+use crate::store::Departed;
 
 /// Sessions that one user may have at a time; far above what a person opens, and a bound on what a
 /// stolen token can fill.
@@ -77,6 +78,8 @@ impl Node {
                 mode = mode.filter(|it| it.fresh);
             }
         }
+        let outdone =
+            if connect.passive { self.count_no_more(now, user, connect.session) } else { None };
         let connected = self.directory.connect_user(
             now,
             user,
@@ -112,6 +115,9 @@ impl Node {
             self.ready.push_back(conn);
         } else {
             self.seat_connects(now, conn, report.idle, choice);
+            if let Some(departed) = outdone {
+                self.seat_was_outdone(now, departed);
+            }
         }
         self.totals.connects += 1;
         self.totals.reconnects += u64::from(before.is_some());
@@ -237,6 +243,22 @@ impl Node {
         self.totals.endings.replaced += u64::from(self.leases.is_connected(conn));
         self.close(now, conn, Ending::Code(CloseCode::Replaced));
         Some(idle)
+    }
+
+    /// A passive connect is about to take a session over that counts: its user was seen when that was heard last (rule 9). What
+    /// the store is to be told of it, if there is one.
+    #[cold]
+    fn count_no_more(&mut self, now: Time, user: UserId, session: &str) -> Option<Departed> {
+        let session = self.directory.session(user, session)?;
+        let lease = self.leases.at(session.slot())?;
+        let heard = seen(now, &self.leases.get(lease)?);
+        self.directory.count_no_more(session, heard);
+        // Last seen stands still while the user is hidden.
+        if self.shared.is_none() || self.directory.mode(user).0 == Mode::Invisible {
+            return None;
+        }
+        let name = self.session_name(lease)?;
+        self.departed(now, lease, name, heard, false).filter(|it| !it.passive)
     }
 
     /// The open connections.

@@ -11,16 +11,19 @@ local MOST = 256
 local user, id, seat = user_of(ARGV[9]), ARGV[10], tonumber(ARGV[11])
 local since, silence = tonumber(ARGV[12]) + late, tonumber(ARGV[13]) + late
 local connected = math.max(now - since, 0)
-local before = user.sessions[id]
+local before, passive = user.sessions[id], ARGV[15] == '1'
 if user.record and user.record[REVOKED] then
   held[1] = 'revoked'
   return finish()
 end
 -- One that is told late does not unseat another of the same moment.
-if before and is_later(before, seat, connected, since ~= 0)
-  or not before and has_ended_since(user, id, seat, connected) then
+local outdone = outdone_at(user, id, seat, connected, since ~= 0)
+if outdone then
   held[1] = 'another'
-  return finish()
+  if not passive then
+    was_heard(user, math.min(math.max(now - silence, 0), outdone))
+  end
+  return settle_all()
 end
 -- Its node has told of its end since: what is late of it is older.
 if late ~= 0 and not before and is_end_of(user, id, seat) then
@@ -39,6 +42,12 @@ end
 
 local record = record_of(user)
 local mode_before = record[MODE]
+-- A passive one takes over one that counts: its user was seen when that was heard last. Before anything is chosen: what was
+-- heard of who hid until now is not shown.
+local counts_no_more = before and passive and not before[PASSIVE]
+if counts_no_more and mode_before ~= INVISIBLE then
+  hear(user, math.min(heard_of(before), connected))
+end
 if ARGV[18] ~= '' then
   local mode, revision = tonumber(ARGV[18]), tonumber(ARGV[19])
   if ARGV[20] == '1' then
@@ -64,7 +73,6 @@ else
   generation = redis.call('HINCRBY', tag, 'generation', 1)
 end
 
-local passive = ARGV[15] == '1'
 local session = { me, seat, connected, now - silence, 0, false, false, passive, generation, now, '', false }
 if before then
   session[IDLE], session[SINCE], session[DEVICE], session[ROOMS] =
@@ -110,7 +118,7 @@ if ARGV[22] == '1' then
   end
 end
 if before and not same then
-  tell(before[NODE], 'replaced', before[SEAT])
+  tell(before[NODE], 'replaced', before[SEAT], counts_no_more and 1 or 0)
 end
 publish(user, public, own)
 if record[MODE] ~= mode_before then

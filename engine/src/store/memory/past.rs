@@ -98,8 +98,7 @@ impl Past {
     }
 
     /// Whether a later connect of the session than this claim, made by then, is over already: then nothing about this one has
-    /// any effect (rule 4). A node knows the order of its own: told anew, when one of them connected is a little off by the time that
-    /// messages take.
+    /// any effect (rule 4).
     pub(super) fn has_ended_since(
         &self,
         name: &SessionName,
@@ -107,13 +106,25 @@ impl Past {
         connected: Time,
         by: Time,
     ) -> bool {
-        self.ended.get(name).filter(|it| it.connected <= by).is_some_and(|it| {
-            if it.claim.node == claim.node {
-                it.claim.seat > claim.seat
-            } else {
-                it.connected > connected
-            }
-        })
+        self.outdone_at(name, claim, connected, by).is_some()
+    }
+
+    /// When that later connect was made. A node knows the order of its own: told anew, when one of them connected is a little
+    /// off by the time that messages take.
+    pub(super) fn outdone_at(
+        &self,
+        name: &SessionName,
+        claim: Claim,
+        connected: Time,
+        by: Time,
+    ) -> Option<Time> {
+        let ended = self.ended.get(name).filter(|it| it.connected <= by)?;
+        let later = if ended.claim.node == claim.node {
+            ended.claim.seat > claim.seat
+        } else {
+            ended.connected > connected
+        };
+        later.then_some(ended.connected)
     }
 
     /// Whether it is known already that this connect of the session has ended.

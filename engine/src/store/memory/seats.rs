@@ -48,6 +48,25 @@ impl MemoryStore {
         Some((session, *self.seats.get(&session)?))
     }
 
+    /// When a later connect than this one was made, if one has the session, or had it and is over. What was heard of this one
+    /// until then counts, and nothing else of it (rules 4 and 9). Where the two are of one moment, whether the one that has it
+    /// `stays`.
+    fn outdone_at(
+        &self,
+        now: Time,
+        name: &SessionName,
+        claim: Claim,
+        connected: Time,
+        stays: bool,
+    ) -> Option<Time> {
+        match self.seat_of(name) {
+            Some((_, seat)) => {
+                seat.is_later_than(claim, connected, stays).then_some(seat.connected)
+            }
+            None => self.past.outdone_at(name, claim, connected, now),
+        }
+    }
+
     /// The session, if this connect of this node speaks for it.
     pub(super) fn claimed(&self, node: NodeId, name: &SessionName, seat: u64) -> Option<SessionId> {
         let (session, row) = self.seat_of(name)?;
@@ -138,14 +157,12 @@ impl MemoryStore {
         let connected = now - register.connected_ago;
         let user = self.directory.find(&name.user);
         let (present, before) = self.seat_of(name).unzip();
-        let later = match &before {
-            // One that is told late does not unseat another of the same moment.
-            Some(seat) => {
-                seat.is_later_than(claim, connected, register.connected_ago != Span::ZERO)
+        // One that is told late does not unseat another of the same moment.
+        let stays = register.connected_ago != Span::ZERO;
+        if let Some(at) = self.outdone_at(now, name, claim, connected, stays) {
+            if !register.passive {
+                self.hear(now, &name.user, at.min(now - register.heard_ago));
             }
-            None => self.past.has_ended_since(name, claim, connected, now),
-        };
-        if later {
             return HeldBy::Another;
         }
         let ends = self.settings.ttl + self.settings.expiry_grace;
@@ -161,6 +178,11 @@ impl MemoryStore {
             && user.is_some_and(|it| self.directory.views(it).len() >= SESSIONS_OF_A_USER)
         {
             return HeldBy::Full;
+        }
+        // Before anything is chosen: what was heard of who hid until now is not shown.
+        let outdone = before.filter(|it| register.passive && !it.passive);
+        if let (Some(session), Some(old)) = (present, outdone) {
+            self.directory.count_no_more(session, connected.min(self.heard_of(&old)));
         }
         if let Some(session) = present {
             self.unindex(session);
@@ -216,7 +238,8 @@ impl MemoryStore {
         );
         self.index(session);
         if let Some(old) = before.filter(|it| it.claim != claim && !on(Fault::ReplacedUntold)) {
-            let notice = Notice::Replaced { seat: old.claim.seat };
+            let (seat, passive) = (old.claim.seat, outdone.is_some());
+            let notice = Notice::Replaced { seat, passive };
             self.tell(old.claim.node, notice);
         }
         self.wrote(now, &name.user);
@@ -279,12 +302,18 @@ impl MemoryStore {
         let name = &it.name;
         let (heard, connected) = (now - it.heard_ago, now - it.connected_ago);
         let claim = Claim { node, seat: it.seat };
-        match self.seat_of(name) {
-            // Of two of one moment it was the one told first, or it would hold the seat.
-            Some((session, seat)) if !seat.is_later_than(claim, connected, true) => {
+        // Of two of one moment it was the one told first, or it would hold the seat.
+        let outdone = self.outdone_at(now, name, claim, connected, true);
+        match (self.seat_of(name), outdone) {
+            (_, Some(_)) => {}
+            (Some((session, seat)), None) => {
+                let passive = it.passive && !seat.passive;
                 if seat.claim.node != node && !on(Fault::ReplacedUntold) {
-                    self.tell(seat.claim.node, Notice::Replaced { seat: seat.claim.seat });
+                    let notice = Notice::Replaced { seat: seat.claim.seat, passive };
+                    self.tell(seat.claim.node, notice);
                 }
+                // What a passive one says is nothing that anybody was seen by.
+                let heard = if passive { connected.min(self.heard_of(&seat)) } else { heard };
                 match self.directory.user_of(session) {
                     // A node has swept.
                     Some(user) if !it.bye => {
@@ -293,22 +322,25 @@ impl MemoryStore {
                     _ => self.end(now, session, heard, turned),
                 }
             }
-            Some(_) => {}
-            None if self.past.has_ended_since(name, claim, connected, now) => {}
-            None if self.past.knows_end_of(name, claim) => {}
-            None => self.past.ended(now, name.clone(), claim, connected),
+            (None, None) if self.past.knows_end_of(name, claim) => {}
+            (None, None) => self.past.ended(now, name.clone(), claim, connected),
         }
         // It was there, whatever was known of it here.
         // A revoked account's connects are refused, and what they said is of nobody.
         let refused = self.directory.is_revoked(&name.user)
             && self.past.was_revoked_by(&name.user, connected);
         if !it.passive && !refused {
-            let (user, later) = self.directory.hear(&name.user, heard);
-            if later && !self.directory.record(user).public.is_present() {
-                // No change that anybody is told of: it counts from the next look on.
-                self.wrote(now, &name.user);
-                self.spread(now, user);
-            }
+            self.hear(now, &name.user, outdone.map_or(heard, |at| at.min(heard)));
+        }
+    }
+
+    /// A session that counted was heard then, of which no more is known here than that.
+    fn hear(&mut self, now: Time, name: &Arc<str>, heard: Time) {
+        let (user, later) = self.directory.hear(name, heard);
+        if later && !self.directory.record(user).public.is_present() {
+            // No change that anybody is told of: it counts from the next look on.
+            self.wrote(now, name);
+            self.spread(now, user);
         }
     }
 

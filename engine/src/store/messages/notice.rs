@@ -62,6 +62,9 @@ pub enum Notice {
     Replaced {
         /// The node's number for the connect.
         seat: u64,
+        /// The later one is passive and this one was not: the user was seen when this one was heard last, which its node
+        /// is to tell.
+        passive: bool,
     },
     /// This session has been ended: its lease ran out, as far as the store knew.
     Ended {

@@ -26,7 +26,7 @@ pub(super) enum Told {
     Room(PartRoster),
     Sessions { user: Arc<str>, sessions: Vec<(SessionView, Span)> },
     SignedOut(u64),
-    Replaced(u64),
+    Replaced { seat: u64, passive: bool },
     Ended(u64),
     Revoked(u64),
     Mode { seat: u64, mode: Mode, revision: Revision },
@@ -54,7 +54,7 @@ fn told(words: &mut Words<'_>) -> Result<Told, BadWords> {
         "room" => Told::Room(roster(words)?),
         "sessions" => Told::Sessions { user: words.name()?, sessions: words.several(session)? },
         "signed_out" => Told::SignedOut(words.number()?),
-        "replaced" => Told::Replaced(words.number()?),
+        "replaced" => Told::Replaced { seat: words.number()?, passive: words.flag()? },
         "ended" => Told::Ended(words.number()?),
         "revoked" => Told::Revoked(words.number()?),
         "mode" => Told::Mode {

@@ -43,6 +43,8 @@ cases! {
         whose_lease_ran_out_meanwhile_is_over,
         a_user_has_so_many_sessions_and_no_more,
         passive_sessions_do_not_count,
+        who_counts_no_more_was_seen_when_it_was_heard_last,
+        what_was_heard_before_a_passive_connect_counts_however_late_it_is_told,
         own_sessions_are_told,
         a_session_is_signed_out_at_its_node,
         what_has_connected_since_is_not_signed_out,

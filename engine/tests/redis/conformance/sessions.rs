@@ -5,7 +5,7 @@ use std::time::Duration;
 use greendot_engine::protocol::{Mode, Revision, Span, State, Time};
 use greendot_engine::store::{Departed, HeldBy, Notice, Place, Register, Request};
 
-use super::stage::{Node, Stage, name, register, silent};
+use super::stage::{Node, Stage, name, pause, register, silent};
 
 /// What takes longer than this to the store has not been said just now.
 const LATE: Duration = Duration::from_millis(50);
@@ -67,7 +67,7 @@ pub(super) async fn the_later_connect_takes_over_and_the_earlier_has_no_effect_a
     let held = other.connect("ana", "1", 8).await;
     assert!(matches!(held, HeldBy::You { idle: true, .. }), "the flag carries over: {held:?}");
     assert!(generation(held) > first);
-    assert_eq!(one.hear().await, Notice::Replaced { seat: 1 });
+    assert_eq!(one.hear().await, Notice::Replaced { seat: 1, passive: false });
     // Nothing from or about the earlier one counts.
     let name = name("ana", "1");
     one.ask(Request::SetIdle { name: name.clone(), seat: 1, idle: false }).await;
@@ -83,7 +83,7 @@ pub(super) async fn the_later_connect_takes_over_and_the_earlier_has_no_effect_a
     other.hears_no_more().await;
     // At its own node the later seat is the later connect.
     assert!(matches!(other.connect("ana", "1", 9).await, HeldBy::You { .. }));
-    assert_eq!(other.hear().await, Notice::Replaced { seat: 8 });
+    assert_eq!(other.hear().await, Notice::Replaced { seat: 8, passive: false });
     assert_eq!(other.connect("ana", "1", 8).await, HeldBy::Another);
 }
 
@@ -104,7 +104,7 @@ pub(super) async fn an_end_closes_what_was_held_of_an_earlier_connect(stage: &St
     // The store never heard of the later connect, which is over.
     let reply = other.ask(Request::End(departed("ana", "1", 5))).await;
     assert_eq!(reply.turned.len(), 1);
-    assert_eq!(one.hear().await, Notice::Replaced { seat: 1 });
+    assert_eq!(one.hear().await, Notice::Replaced { seat: 1, passive: false });
     assert_eq!(other.hear_of("ana").await.public.state, State::Offline);
 }
 
@@ -174,6 +174,74 @@ pub(super) async fn passive_sessions_do_not_count(stage: &Stage) {
     let report = one.read("ana").await.expect("known");
     assert_eq!(report.public.state, State::Offline);
     assert!(report.seen_ago.is_some());
+}
+
+/// A session that was heard that long ago.
+fn heard(user: &str, seat: u64, ago: u64) -> Register {
+    let ago = Span::from_millis(ago);
+    Register { connected_ago: ago, heard_ago: ago, ..register(user, "1", seat) }
+}
+
+fn passive(user: &str, seat: u64) -> Register {
+    Register { passive: true, ..register(user, "1", seat) }
+}
+
+/// When the user was last seen, by the store's clock.
+async fn last_seen(node: &mut Node, user: &str) -> Time {
+    let reply = node.ask(Request::Read { viewer: "reader".into(), users: vec![user.into()] }).await;
+    let report = &reply.reports[0];
+    assert_eq!(report.public.state, State::Offline);
+    reply.at - report.seen_ago.expect("it was seen")
+}
+
+pub(super) async fn who_counts_no_more_was_seen_when_it_was_heard_last(stage: &Stage) {
+    const AGO: u64 = 900;
+    let (mut one, mut other) = two(stage).await;
+    other.subscribe(&["ana"]).await;
+    let (from, ago) = (one.beat().await.at, Span::from_millis(AGO));
+    one.register(heard("ana", 1, AGO)).await;
+    one.register(heard("bo", 2, AGO)).await;
+    let to = one.beat().await.at;
+    let fits = |at: Time| (from - ago - Span::from_millis(50)..=to - ago).contains(&at);
+    other.hear_of("ana").await;
+    // Its connect takes the session over.
+    let taken = other.ask(Request::Connect(passive("ana", 8))).await.at;
+    let report = other.hear_of("ana").await;
+    assert_eq!((report.public.state, report.public.version.0), (State::Offline, 2));
+    assert!(report.seen_ago.is_some());
+    let seen = last_seen(&mut other, "ana").await;
+    assert!(fits(seen), "{seen:?}: {from:?} to {to:?}");
+    assert_eq!(one.hear().await, Notice::Replaced { seat: 1, passive: true });
+    // Its node knows better when it was heard; what it heard once another had the session is of nobody.
+    let (bye, connected_ago) = (false, Span::from_millis(60_000));
+    let told = Departed { bye, connected_ago, ..departed("ana", "1", 1) };
+    pause(50).await;
+    one.ask(Request::End(told)).await;
+    let seen = last_seen(&mut other, "ana").await;
+    assert!((to..=taken).contains(&seen), "{seen:?}: {to:?} to {taken:?}");
+    // Nor did anybody see the passive one that has left: it ends what the store holds of one before.
+    other.ask(Request::End(Departed { passive: true, ..departed("bo", "1", 9) })).await;
+    let seen = last_seen(&mut other, "bo").await;
+    assert!(fits(seen), "{seen:?}: {from:?} to {to:?}");
+    assert_eq!(one.hear().await, Notice::Replaced { seat: 2, passive: true });
+}
+
+pub(super) async fn what_was_heard_before_a_passive_connect_counts_however_late_it_is_told(
+    stage: &Stage,
+) {
+    const AGO: u64 = 900;
+    let (mut one, mut other) = two(stage).await;
+    other.register(passive("ana", 8)).await;
+    other.register(passive("bo", 9)).await;
+    other.ask(Request::End(Departed { passive: true, ..departed("bo", "1", 9) })).await;
+    for user in ["ana", "bo"] {
+        let (from, ago) = (one.beat().await.at, Span::from_millis(AGO));
+        assert_eq!(one.register(heard(user, 1, AGO)).await, HeldBy::Another);
+        let to = one.beat().await.at;
+        let seen = last_seen(&mut other, user).await;
+        let fits = from - ago - Span::from_millis(50)..=to - ago;
+        assert!(fits.contains(&seen), "{seen:?}: {fits:?}");
+    }
 }
 
 pub(super) async fn own_sessions_are_told(stage: &Stage) {

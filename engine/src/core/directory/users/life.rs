@@ -104,11 +104,10 @@ impl Directory {
         Some((user, self.settle(user)))
     }
 
-    /// A session of the user, of which nothing was known here, was heard at `at`; true if last seen moves by it, which
-    /// stands still while the user is hidden.
+    /// A session of the user, of which nothing was known here, was heard at `at`; true if last seen moves by it.
     pub fn hear(&mut self, user: &str, at: Time) -> (UserId, bool) {
         let id = self.people.intern(user);
-        (id, self.people.mode(id).0 != Mode::Invisible && self.people.hear(id, at))
+        (id, self.see_last(id, at))
     }
 
     /// Sessions of one user end together: one change, however many they are.
@@ -123,16 +122,26 @@ impl Directory {
         self.settle(user)
     }
 
+    /// A passive connect is about to take the session over: from then on it counts no more, as one that ended, and was
+    /// `heard` last until then.
+    pub(crate) fn count_no_more(&mut self, session: SessionId, heard: Time) {
+        if let Some(row) = self.sessions.get(session).filter(|it| !it.is_passive()) {
+            self.see_last(row.user(), heard);
+        }
+    }
+
+    /// Last seen stands still while the user is hidden.
+    fn see_last(&mut self, user: UserId, heard: Time) -> bool {
+        self.people.mode(user).0 != Mode::Invisible && self.people.hear(user, heard)
+    }
+
     fn take_out(&mut self, session: SessionId, heard: Time) -> Option<UserId> {
         let extra = self.sessions.take_extra(session);
         let Removed { user, next, passive } = self.sessions.remove(session)?;
         self.sessions_changed(user);
         self.unlink(user, session, next);
         if !passive {
-            // Last seen stands still while the user is hidden.
-            if self.people.mode(user).0 != Mode::Invisible {
-                self.people.hear(user, heard);
-            }
+            self.see_last(user, heard);
             let rooms = extra.iter().flat_map(|it| &it.rooms);
             for room in rooms.filter(|_| !on(Fault::RoomKept)) {
                 self.rooms.exit(room, self.occupant(user));

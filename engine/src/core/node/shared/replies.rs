@@ -221,7 +221,12 @@ impl Node {
             Notice::AudienceChanged { user, viewer } => {
                 self.forget_answers(now, user.as_deref(), viewer.as_deref());
             }
-            Notice::Replaced { seat } => self.lose_seat(now, *seat, CloseCode::Replaced),
+            Notice::Replaced { seat, passive: false } => {
+                self.lose_seat(now, *seat, CloseCode::Replaced);
+            }
+            Notice::Replaced { seat, passive: true } => {
+                self.end_seat(now, *seat, CloseCode::Replaced);
+            }
             Notice::Revoked { seat } => self.end_seat(now, *seat, CloseCode::Revoked),
             Notice::Ended { seat } => {
                 if let Some(lease) = self.seat(*seat) {

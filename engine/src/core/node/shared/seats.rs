@@ -93,18 +93,7 @@ impl Node {
         bye: bool,
         swept: bool,
     ) {
-        let Some(seat) = self.shared.as_ref().and_then(|it| it.seats.get(&lease)) else { return };
-        let departed = Departed {
-            name,
-            seat: seat.number,
-            connected_ago: now.since(seat.connected),
-            heard_ago: now.since(heard),
-            passive: self
-                .session_of(lease)
-                .and_then(|it| self.directory.view(it))
-                .is_some_and(|it| it.passive),
-            bye,
-        };
+        let Some(departed) = self.departed(now, lease, name, heard, bye) else { return };
         if swept && let Some(shared) = self.shared.as_mut() {
             // It may have gone on in an outage, at a node that has not said so yet.
             let waits = shared.pending.front().is_some_and(|it| now.since(it.since) >= BEAT);
@@ -115,6 +104,35 @@ impl Node {
                 return shared.unsaid.keep(Word::Ended(departed, now));
             }
         }
+        self.submit(now, Request::End(departed), Then::Nothing);
+    }
+
+    /// What the store is told of a session that ends here now.
+    pub(in crate::core::node) fn departed(
+        &self,
+        now: Time,
+        lease: ConnId,
+        name: SessionName,
+        heard: Time,
+        bye: bool,
+    ) -> Option<Departed> {
+        let seat = self.shared.as_ref()?.seats.get(&lease)?;
+        Some(Departed {
+            name,
+            seat: seat.number,
+            connected_ago: now.since(seat.connected),
+            heard_ago: now.since(heard),
+            passive: self
+                .session_of(lease)
+                .and_then(|it| self.directory.view(it))
+                .is_some_and(|it| it.passive),
+            bye,
+        })
+    }
+
+    /// A passive connect has taken over a session that counted. Told behind it, that ends nothing; but only this node knows
+    /// when it was heard last.
+    pub(in crate::core::node) fn seat_was_outdone(&mut self, now: Time, departed: Departed) {
         self.submit(now, Request::End(departed), Then::Nothing);
     }
 

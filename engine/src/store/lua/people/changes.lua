@@ -12,6 +12,15 @@ local function hear(user, at)
   return later
 end
 
+-- A session that counted was heard at a time, of which no more is known here than that.
+local function was_heard(user, at)
+  local record = user.record or record_of(user)
+  if record[MODE] ~= INVISIBLE and hear(user, at) and record[STATE] == OFFLINE then
+    -- No change that anybody is told of: it counts from the next look on.
+    spread(user)
+  end
+end
+
 -- Derives the state from what is there and turns the faces; tells what changed: what others see, what the user sees.
 local function settle(user)
   local any, active = false, false
@@ -159,6 +168,16 @@ local function has_ended_since(user, id, seat, connected)
     return ended[3][2] > seat
   end
   return ended and ended[1] > connected
+end
+
+-- When a later connect of a session than a claim of the node that asks was made, if one has the session, or had it and is
+-- over. What was heard of the earlier one until then counts, and nothing else of it.
+local function outdone_at(user, id, seat, connected, stays)
+  local session = user.sessions[id]
+  if session then
+    return is_later(session, seat, connected, stays) and session[CONNECTED]
+  end
+  return has_ended_since(user, id, seat, connected) and user.ended[id][1]
 end
 
 -- Whether it is known already that this connect of the node that asks has ended.

@@ -52,7 +52,7 @@ impl Composer {
                 Told::Room(part) => self.hear_room(now, partition, part, is_current),
                 Told::Sessions { user, sessions } => Some(Notice::Sessions { at, user, sessions }),
                 Told::SignedOut(seat) => Some(Notice::SignedOut { seat }),
-                Told::Replaced(seat) => Some(Notice::Replaced { seat }),
+                Told::Replaced { seat, passive } => Some(Notice::Replaced { seat, passive }),
                 Told::Ended(seat) => Some(Notice::Ended { seat }),
                 Told::Revoked(seat) => Some(Notice::Revoked { seat }),
                 Told::Mode { seat, mode, revision } => Some(Notice::Mode { seat, mode, revision }),
