@@ -303,6 +303,35 @@ fn what_the_format_does_not_know_is_refused_with_its_line() {
 }
 
 #[test]
+fn what_could_not_fail_and_what_would_do_nothing_is_refused_with_its_line() {
+    let script = |step: &str, expect: &str| {
+        let text = format!(
+            "{{\"case\": \"x\", \"title\": \"x\", \"kind\": \"world\", \"until\": 30, \"steps\": [\n\
+             {{\"t\": 0, \"open\": \"ana/s1\"}}, {step}],\n\"expect\": [\n{expect}]}}"
+        );
+        read(&text).map_or_else(|it| it.to_string(), |_| String::new())
+    };
+    let (on, link) = (
+        r#"{"t": 1, "on": "ana/s1", "state": "live", "do": ["app_disconnect"]}"#,
+        r#"{"link": "ana/s1", "at": 5, "is": "live"}"#,
+    );
+    assert_eq!(script(on, link), "");
+    let text = script(&on.replace(r#""app_disconnect""#, ""), link);
+    assert!(text.starts_with("line 2: `do` is empty"), "{text}");
+    for (expect, wanted) in [
+        (r#"{"dial_peak": "N1", "slot": 0, "at_most": 3}"#, "line 4: `slot` is 0; it must be"),
+        (r#"{"dial_peak": "N1", "slot": 1e-9, "at_most": 3}"#, "line 4: `slot` is 1e-9; it must"),
+        (r#"{"view": "ana/s1", "at": 5, "users": {}}"#, "line 4: `users` is empty"),
+        (r#"{"timers": "ana/s1", "same_at": [5]}"#, "line 4: `same_at` compares two times or more"),
+        (r#"{"timers": "ana/s1", "same_at": []}"#, "line 4: `same_at` compares two times or more"),
+    ] {
+        let text = script(on, expect);
+        assert!(text.starts_with(wanted), "{text}");
+    }
+    assert_eq!(script(on, r#"{"dial_peak": "N1", "slot": 0.001, "at_most": 3}"#), "");
+}
+
+#[test]
 fn a_key_that_is_misspelt_is_named_on_its_own_line() {
     for (word, other, wanted) in [
         (

@@ -68,6 +68,16 @@ fn ends_of_connections_go_by_name() {
 }
 
 #[test]
+fn no_seed_at_all_is_refused() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/readme/two-tabs.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scenario"));
+    let output = command.args(["--seeds", "0"]).arg(file).output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains("--seeds"), "{text}");
+}
+
+#[test]
 fn a_failure_is_told_in_the_words_of_the_file() {
     let (code, text) = played(r#"["online", 1, 1]"#, r#"["online", 1, 20]"#);
     assert_eq!(code, Some(1), "{text}");

@@ -18,7 +18,7 @@ static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 #[command(name = "cargo xtask scenario", bin_name = "cargo xtask scenario")]
 struct Args {
     /// Play each file with seeds 1 to N (jitter, ids, tie-breaks).
-    #[arg(long, default_value_t = 3, value_name = "N")]
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// Play each file with this one seed.
     #[arg(long, value_name = "SEED", conflicts_with = "seeds")]

@@ -180,6 +180,15 @@ impl<'a> Fields<'a> {
         millis(&json, key)
     }
 
+    /// How long something lasts, in milliseconds: one of them at least.
+    pub(super) fn need_length(&mut self, key: &'static str) -> Result<u64, FileError> {
+        let json = self.need(key)?;
+        match millis(&json, key)? {
+            0 => Err(wrong(&json, key, "a thousandth of a second or more")),
+            length => Ok(length),
+        }
+    }
+
     /// Seconds as milliseconds, up to `most` of them, with the reason for that.
     pub(super) fn need_time_up_to(
         &mut self,

@@ -227,7 +227,7 @@ impl Expect {
             },
             "dial_peak" => Self::DialPeak {
                 node: fields.need_text(head)?,
-                slot: fields.need_time("slot")?,
+                slot: fields.need_length("slot")?,
                 at_most: fields.need_whole("at_most")?,
             },
             "silence" => Self::Silence {
@@ -266,14 +266,17 @@ impl Expect {
                 at: fields.need_time("at")?,
                 is: fields.need_whole("is")?,
             },
-            "timers" => Self::Timers {
-                client: fields.client(head, kind)?,
-                same_at: fields
-                    .need_list("same_at")?
-                    .iter()
-                    .map(|json| Ok(span(json, "same_at")?.0))
-                    .collect::<Result<_, FileError>>()?,
-            },
+            "timers" => {
+                let client = fields.client(head, kind)?;
+                let line = fields.line_of("same_at");
+                let times = fields.need_list("same_at")?;
+                if times.len() < 2 {
+                    let text = "`same_at` compares two times or more".into();
+                    return Err(FileError { line, text });
+                }
+                let same_at = times.iter().map(|json| Ok(span(json, "same_at")?.0));
+                Self::Timers { client, same_at: same_at.collect::<Result<_, FileError>>()? }
+            }
             "ago" => Self::Ago {
                 client: fields.client(head, kind)?,
                 user: fields.need_text("user")?,

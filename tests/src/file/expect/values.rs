@@ -135,6 +135,12 @@ pub(super) fn view_users(json: &Json) -> Result<Vec<(String, State, Option<u64>)
             text: "`users` is an object: user to state, or to [state, version]".into(),
         });
     };
+    if members.is_empty() {
+        return Err(FileError {
+            line: json.line,
+            text: "`users` is empty: whatever is shown would be right; name a user".into(),
+        });
+    }
     members
         .iter()
         .map(|member| match &member.value.kind {

@@ -59,15 +59,23 @@ impl Role {
     }
 }
 
+/// When somebody is there first, and by which step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entrance {
+    at: u64,
+    index: usize,
+    line: usize,
+}
+
 /// Everybody who appears in the script.
 #[derive(Debug, Default)]
 pub(super) struct Cast<'a> {
-    /// By role and name: when first.
-    entrances: BTreeMap<(u8, &'a str), u64>,
+    /// By role and name.
+    entrances: BTreeMap<(u8, &'a str), Entrance>,
     /// Whom each watcher, and each client's app, ever watches.
     watched: BTreeMap<&'a str, BTreeSet<&'a str>>,
-    /// Sessions that connect, and when first.
-    sessions: BTreeMap<String, u64>,
+    /// Sessions that connect.
+    sessions: BTreeMap<String, Entrance>,
     nodes: Vec<&'a str>,
     /// Whom each name of an ask has asked about.
     asked: BTreeMap<&'a str, BTreeSet<&'a str>>,
@@ -83,14 +91,15 @@ impl<'a> Cast<'a> {
     pub(super) fn of(scenario: &'a Scenario) -> Self {
         let nodes = scenario.nodes.iter().map(|it| &**it).collect();
         let mut cast = Self { nodes, ..Self::default() };
-        for step in &scenario.steps {
+        for (index, step) in scenario.steps.iter().enumerate() {
+            let entrance = Entrance { at: step.at, index, line: step.line };
             let mut enters = |role, name| {
-                cast.entrances.entry((role, name)).or_insert(step.at);
+                cast.entrances.entry((role, name)).or_insert(entrance);
             };
             match &step.verb {
                 Verb::Connect { user, session, conn, .. } => {
                     enters(CONN, conn);
-                    cast.sessions.entry(format!("{user}/{session}")).or_insert(step.at);
+                    cast.sessions.entry(format!("{user}/{session}")).or_insert(entrance);
                 }
                 Verb::Open { client, .. } => enters(CLIENT, client),
                 Verb::Watch { watcher, users, .. } => {
@@ -114,8 +123,13 @@ impl<'a> Cast<'a> {
         cast
     }
 
-    /// Whether somebody of that name has entered by then.
-    pub(super) fn find(&self, role: Role, name: &str, by: u64) -> Result<(), String> {
+    /// Whether somebody of that name has entered by then: a time, and which step it is of; none: by the end.
+    pub(super) fn find(
+        &self,
+        role: Role,
+        name: &str,
+        by: Option<(u64, usize)>,
+    ) -> Result<(), String> {
         let kinds: &[u8] = match role {
             Role::Conn => &[CONN],
             Role::Client | Role::Session | Role::Clock => &[CLIENT],
@@ -131,13 +145,20 @@ impl<'a> Cast<'a> {
         let entrances = kinds.iter().filter_map(|&kind| self.entrances.get(&(kind, name)));
         let session = self.sessions.get(name).filter(|_| as_session);
         let (what, verb) = role.words();
-        match entrances.chain(session).min() {
-            Some(&at) if at <= by => Ok(()),
-            Some(&at) => Err(format!(
+        match (entrances.chain(session).min(), by) {
+            (Some(it), Some((at, _))) if it.at > at => Err(format!(
                 "the {what} \"{name}\" begins only at {} s: put the step after its {verb}",
-                secs(at)
+                secs(it.at)
             )),
-            None => {
+            (Some(it), Some((_, index))) if role == Role::Client && it.index > index => {
+                Err(format!(
+                    "the {what} \"{name}\" begins only with line {}, at the same `t`: put the step \
+                     after its {verb}",
+                    it.line
+                ))
+            }
+            (Some(_), _) => Ok(()),
+            (None, _) => {
                 let mut known: BTreeSet<&str> = self
                     .entrances
                     .keys()

@@ -20,14 +20,21 @@ pub(super) struct Course<'a> {
     /// When each connection began that has a name of its own.
     conns: BTreeMap<&'a str, u64>,
     asks: BTreeSet<&'a str>,
+    /// Since when each node is dead, each machine asleep and each page gone.
+    dead: BTreeMap<&'a str, u64>,
+    asleep: BTreeMap<&'a str, u64>,
+    gone: BTreeMap<&'a str, u64>,
+    until: u64,
 }
 
 /// What a node, watcher or client is until it is no more: (verb that begins it, verb that ends it,
 /// what it is).
-const STATES: [(&str, &str, &str); 7] = [
+const STATES: [(&str, &str, &str); 9] = [
     ("pause", "resume", "paused"),
     ("cut", "heal", "cut off"),
     ("stall", "unstall", "stalled"),
+    ("hide", "show", "hidden"),
+    ("offline", "online", "offline"),
     ("freeze", "thaw", "frozen"),
     ("sleep", "wake", "asleep"),
     ("cache_in", "cache_out", "in the page cache"),
@@ -43,6 +50,10 @@ impl<'a> Course<'a> {
             states: BTreeSet::new(),
             conns: BTreeMap::new(),
             asks: BTreeSet::new(),
+            dead: BTreeMap::new(),
+            asleep: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            until: scenario.until,
         }
     }
 
@@ -58,8 +69,15 @@ impl<'a> Course<'a> {
             return Err(format!("\"{name}\" is not {what}: `{begins}` comes before"));
         }
         match &step.verb {
-            Verb::Kill { node } | Verb::Drain { node } => _ = self.running.remove(&**node),
+            Verb::Kill { node } => {
+                self.running.remove(&**node);
+                if let Some(since) = self.dead.insert(node, step.at) {
+                    return Err(again(node, "dead", since, "start"));
+                }
+            }
+            Verb::Drain { node } => _ = self.running.remove(&**node),
             Verb::Start { node, empty } => {
+                self.dead.remove(&**node);
                 let stood = !self.running.insert(node);
                 let loses = *empty && self.shares;
                 if stood && !loses {
@@ -81,7 +99,17 @@ impl<'a> Course<'a> {
                     ));
                 }
             }
-            Verb::Ask { name, since, .. } => {
+            Verb::Ask { name, since, repeat, every, .. } => {
+                let last = step.at.saturating_add((repeat - 1).saturating_mul(*every));
+                if last > self.until {
+                    return Err(format!(
+                        "the last of its {repeat} reads, at {} s, comes after `until`, {} s, and would \
+                         not be made: raise `until`, or let `repeat` be {}",
+                        secs(last),
+                        secs(self.until),
+                        (self.until - step.at) / every + 1
+                    ));
+                }
                 if let Some(since) = since.as_ref().filter(|it| !self.asks.contains(&***it)) {
                     let known: Vec<&str> = self.asks.iter().copied().collect();
                     let near = match &known[..] {
@@ -104,6 +132,19 @@ impl<'a> Course<'a> {
                     secs(step.at)
                 ));
             }
+            Verb::Input { client, .. } if self.gone.contains_key(&**client) => {
+                return Err(format!(
+                    "the page of \"{client}\" has left at {} s, and has no input: `open` comes before",
+                    secs(self.gone[&**client])
+                ));
+            }
+            Verb::LeavePage { client } => _ = self.gone.insert(client, step.at),
+            Verb::Asleep { client, asleep: true } => {
+                if let Some(since) = self.asleep.insert(client, step.at) {
+                    return Err(again(client, "asleep", since, "wake"));
+                }
+            }
+            Verb::Asleep { client, asleep: false } => _ = self.asleep.remove(&**client),
             Verb::Input { per_second, until, .. } if *per_second > 0.0 && *until < step.at => {
                 return Err(format!(
                     "`until`, {} s, is before the step, at {} s: there would be no input",
@@ -117,13 +158,25 @@ impl<'a> Course<'a> {
                         "`twin_of` names no client \"{twin}\" that is open before"
                     ));
                 }
-                self.conns.insert(client, step.at);
+                self.opens(client, step.at);
             }
-            Verb::Open { client, .. } => _ = self.conns.insert(client, step.at),
+            Verb::Open { client, .. } => self.opens(client, step.at),
             _ => {}
         }
         Ok(())
     }
+
+    fn opens(&mut self, client: &'a str, at: u64) {
+        self.conns.insert(client, at);
+        // On a machine that is awake.
+        self.asleep.remove(client);
+        self.gone.remove(client);
+    }
+}
+
+/// What begins what stands.
+fn again(name: &str, what: &str, since: u64, ends: &str) -> String {
+    format!("\"{name}\" is {what} since {} s already: `{ends}` comes before", secs(since))
 }
 
 /// Whether a connection goes by its session's name, as one does that has no `conn`.

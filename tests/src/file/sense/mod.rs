@@ -56,8 +56,8 @@ impl Scenario {
             }
             let entered = match Role::of_step(key, self.kind) {
                 // A device has its clock before its client begins.
-                Some(Role::Clock) => cast.find(Role::Clock, name, u64::MAX),
-                Some(role) => cast.find(role, name, step.at),
+                Some(Role::Clock) => cast.find(Role::Clock, name, None),
+                Some(role) => cast.find(role, name, Some((step.at, index))),
                 None => Ok(()),
             };
             if let Err(text) = entered.and_then(|()| course.take(step)) {
@@ -79,7 +79,7 @@ impl Scenario {
             return Ok(());
         }
         if let Some((key, role, name)) = about(expect) {
-            cast.find(role, name, u64::MAX).map_err(|what| format!("`{key}`: {what}"))?;
+            cast.find(role, name, None).map_err(|what| format!("`{key}`: {what}"))?;
         }
         if let (Kind::World, Expect::RosterFrames { .. }) = (self.kind, expect) {
             return Err(
@@ -133,8 +133,12 @@ mod tests {
 
     /// Checks a script of kind `engine` that runs for 30 s.
     fn check(steps: &str, expect: &str) -> Result<(), String> {
+        check_kind("engine", steps, expect)
+    }
+
+    fn check_kind(kind: &str, steps: &str, expect: &str) -> Result<(), String> {
         let text = format!(
-            "{{\"case\": \"x\", \"title\": \"x\", \"kind\": \"engine\", \"until\": 30,\n\"steps\": \
+            "{{\"case\": \"x\", \"title\": \"x\", \"kind\": \"{kind}\", \"until\": 30,\n\"steps\": \
              [{steps}],\n\"expect\": [{expect}]}}"
         );
         Scenario::parse(&text).unwrap().check().map_err(|it| it.to_string())
@@ -196,12 +200,73 @@ mod tests {
                 r#"{"t": 2, "connect": "bo/s1", "conn": "c1"}"#,
                 "`connect`: a connection \"c1\" begins at 1 s already",
             ),
+            (
+                r#"{"t": 6, "ask": "W", "users": ["ana"], "as": "q", "repeat": 100, "every": 1}"#,
+                "`ask`: the last of its 100 reads, at 105 s, comes after `until`, 30 s, and would not \
+                 be made: raise `until`, or let `repeat` be 25",
+            ),
             (r#"{"t": 2, "skew": "N2", "by": 1}"#, "`skew`: no session, client or node \"N2\""),
             (r#"{"t": 2, "room_join": "ana/s2", "room": "r"}"#, "`room_join`: no connection"),
         ] {
             let text = refused(&[WATCH, CONNECT, step], SEES);
             assert!(text.starts_with(&format!("line 4: {wanted}")), "{text}");
         }
+    }
+
+    const OPEN: &str = r#"{"t": 1, "open": "ana/s1"}"#;
+    const LIVE: &str = r#"{"link": "ana/s1", "at": 5, "is": "live"}"#;
+
+    #[test]
+    fn what_happens_to_a_client_that_has_not_begun_is_named() {
+        for (step, key) in [
+            (r#"{"t": 1, "on": "ana/s1", "state": "live", "do": ["app_connect"]}"#, "on"),
+            (r#"{"t": 1, "app_watch": "ana/s1", "users": ["bo"]}"#, "app_watch"),
+            (r#"{"t": 1, "lose_answers": "ana/s1", "until": 9}"#, "lose_answers"),
+        ] {
+            let text = check_kind("world", &[step, OPEN].join(",\n"), LIVE).unwrap_err();
+            let wanted = format!("line 2: `{key}`: the client \"ana/s1\" begins only with line 3");
+            assert!(text.starts_with(&wanted) && text.contains("after its `open`"), "{text}");
+            assert_eq!(check_kind("world", &[OPEN, step].join(",\n"), LIVE), Ok(()));
+        }
+    }
+
+    #[test]
+    fn what_is_so_already_and_what_ends_it_are_named_for_pages_and_nodes_too() {
+        for (steps, wanted) in [
+            (&[r#"{"t": 2, "show": "ana/s1"}"#][..], "`show`: \"ana/s1\" is not hidden: `hide`"),
+            (
+                &[r#"{"t": 2, "online": "ana/s1"}"#],
+                "`online`: \"ana/s1\" is not offline: `offline`",
+            ),
+            (
+                &[r#"{"t": 2, "sleep": "ana/s1"}"#, r#"{"t": 3, "sleep": "ana/s1"}"#],
+                "`sleep`: \"ana/s1\" is asleep since 2 s already: `wake`",
+            ),
+            (
+                &[r#"{"t": 2, "kill": "N1"}"#, r#"{"t": 3, "kill": "N1"}"#],
+                "`kill`: \"N1\" is dead since 2 s already: `start`",
+            ),
+            (
+                &[r#"{"t": 2, "leave_page": "ana/s1"}"#, r#"{"t": 3, "input": "ana/s1"}"#],
+                "`input`: the page of \"ana/s1\" has left at 2 s, and has no input: `open`",
+            ),
+        ] {
+            let script = [&[OPEN], steps].concat().join(",\n");
+            let text = check_kind("world", &script, LIVE).unwrap_err();
+            let line = 2 + steps.len();
+            assert!(text.starts_with(&format!("line {line}: {wanted}")), "{text}");
+        }
+        let steps = [
+            OPEN,
+            r#"{"t": 2, "hide": "ana/s1"}, {"t": 3, "show": "ana/s1"}, {"t": 3, "hide": "ana/s1"}"#,
+            r#"{"t": 4, "offline": "ana/s1"}, {"t": 5, "offline": "ana/s1"}, {"t": 6, "online": "ana/s1"}"#,
+            r#"{"t": 7, "sleep": "ana/s1"}, {"t": 8, "wake": "ana/s1"}, {"t": 8, "sleep": "ana/s1"}"#,
+            r#"{"t": 9, "drain": "N1"}, {"t": 10, "kill": "N1"}, {"t": 11, "start": "N1"}, {"t": 12, "kill": "N1"}"#,
+            r#"{"t": 13, "open": "bo/s1"}, {"t": 14, "leave_page": "bo/s1"}, {"t": 15, "open": "bo/s1"}"#,
+            r#"{"t": 16, "input": "bo/s1"}"#,
+            r#"{"t": 20, "ask": "W", "users": ["ana"], "as": "q", "repeat": 101, "every": 0.1}"#,
+        ];
+        assert_eq!(check_kind("world", &steps.join(",\n"), LIVE), Ok(()));
     }
 
     #[test]

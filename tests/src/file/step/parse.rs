@@ -362,8 +362,14 @@ impl Verb {
         let known = LINKS.map(|(name, ())| (name, name));
         let state = fields.need_choice("state", &known)?.to_owned();
         let nth = fields.ordinal("nth")?.unwrap_or(1);
-        let actions = fields
-            .need_list("do")?
+        let line = fields.line_of("do");
+        let wanted = fields.need_list("do")?;
+        if wanted.is_empty() {
+            let text =
+                "`do` is empty: the app would do nothing; known here: app_connect, app_disconnect";
+            return Err(FileError { line, text: text.into() });
+        }
+        let actions = wanted
             .iter()
             .map(|json| {
                 super::super::fields::choice(
