@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use greendot_protocol::Time;
 
-use super::{IDLE, Watches};
+use super::{IDLE, Shown, Watches};
 use crate::core::directory::{Change, Outlook, Record, Screen};
 use crate::core::node::ConnId;
 use crate::store::Report;
@@ -106,6 +106,9 @@ impl Watches {
             onlooker.outlook = None;
         }
         for (_, watch) in self.watches.iter_mut() {
+            if watch.shown == Shown::NOTHING {
+                watch.offset = 0;
+            }
             if let Some(screen) = watch.shut.as_mut() {
                 // Of an epoch that is over nothing is told.
                 **screen = Screen::default();
@@ -113,6 +116,7 @@ impl Watches {
         }
         for (_, viewer) in self.viewers.iter_mut() {
             viewer.afresh = true;
+            viewer.floors.clear();
         }
         self.openings.begin_epoch();
         self.begin_room_epoch();

@@ -12,6 +12,7 @@ mod loading;
 mod onlooker;
 mod openings;
 mod outbox;
+mod past;
 mod rooms;
 mod sight;
 mod subject;
@@ -119,7 +120,7 @@ struct Watch {
     shut: Option<Box<Screen>>,
     /// The viewer has regained sight: the numbering goes on from what it was shown last.
     renumber: bool,
-    /// The version shown less the one that the gate gives.
+    /// The version shown less the one that the gate gives; before anything is shown, the least version that may be.
     offset: i64,
     shown: Shown,
 }
@@ -253,8 +254,11 @@ impl Watches {
         grant: Option<Fineness>,
         record: impl FnOnce() -> Option<Record>,
     ) -> Option<Begun> {
+        let past = self.past_of(viewer, user);
         self.unwatch(viewer, number);
         let onlooker = self.viewers.get(viewer.0)?.onlooker;
+        let hides = self.onlookers.get(onlooker).is_some_and(|it| it.hides);
+        let may_see = !hides && grant.is_some_and(|it| it != Fineness::Nothing);
         let own = *self.onlookers.name(onlooker) == *user;
         let (subject, load) = self.find_or_load(user, !own, record);
         let watch = self.insert(Watch {
@@ -267,9 +271,9 @@ impl Watches {
             grant: grant.unwrap_or(Fineness::Nothing),
             pause: (grant.is_none() && !own).then(Box::default),
             awaits: false,
-            shut: None,
+            shut: past.shut.filter(|_| !may_see),
             renumber: false,
-            offset: 0,
+            offset: past.floor.map_or(0, |it| i64::from(it.0)),
             shown: Shown::NOTHING,
         });
         self.outboxes.begin(watch, viewer, true);
@@ -334,6 +338,7 @@ impl Watches {
         if let Some(gone) = self.watches.get(watch) {
             row.lose(gone.subject);
         }
+        self.keep_numbering(viewer, watch);
         self.remove(watch);
     }
 

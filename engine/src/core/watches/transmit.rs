@@ -105,10 +105,15 @@ fn show<'a>(
     let Under::Number(number) = watch.under else { return None };
     let glimpse = scene.glimpse(watch)?;
     outboxes.begin_marks(id);
-    watch.offset = 0;
+    // Watched before on this connection, perhaps: the numbering goes on from there.
+    let floor = if watch.shown == Shown::NOTHING { watch.offset } else { 0 };
+    let held = i64::from(glimpse.version().0);
+    let told = held.max(floor);
+    watch.offset = told - held;
     watch.renumber = false;
-    watch.shown = Shown::of(&glimpse, glimpse.version());
-    let entry = glimpse.entry(scene.light.now, number, glimpse.version());
+    let version = Version(u32::try_from(told).unwrap_or(u32::MAX));
+    watch.shown = Shown::of(&glimpse, version);
+    let entry = glimpse.entry(scene.light.now, number, version);
     Some((entry, glimpse.is_blank()))
 }
 

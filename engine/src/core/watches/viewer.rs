@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::quality::FixedState;
+use greendot_protocol::Version;
 
 use super::Watches;
 use crate::core::directory::Outlook;
@@ -31,6 +32,8 @@ pub(super) struct Viewer {
     pub(super) requests: Vec<Request>,
     /// Everything is to be shown afresh: a new epoch has begun.
     pub(super) afresh: bool,
+    /// By users whom it watches no more, and was shown under higher versions than others are: from where the numbering goes on.
+    pub(super) floors: BTreeMap<Arc<str>, Version>,
 }
 
 /// A watch frame that waits for its snapshot.
@@ -54,6 +57,11 @@ impl Viewer {
                 None
             }
         }
+    }
+
+    /// The watch through which it sees a user.
+    pub(super) fn sees(&self, subject: Id) -> Option<Id> {
+        self.place_of(subject).ok().map(|it| self.subjects[it].1)
     }
 
     /// Sees the user no more.
@@ -97,6 +105,7 @@ impl Watches {
             cleared: BTreeSet::new(),
             requests: Vec::new(),
             afresh: false,
+            floors: BTreeMap::new(),
         }));
         self.outboxes.open(viewer, conn);
         if let Some(row) = self.onlookers.get_mut(onlooker) {
