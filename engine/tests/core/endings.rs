@@ -63,6 +63,27 @@ fn what_waits_is_read_too_before_a_session_that_said_closing_is_ended() {
 }
 
 #[test]
+fn what_ran_out_with_its_extra_wait_in_a_standstill_ends_in_one_sweep() {
+    let span = Span::from_secs;
+    let mut rig = Rig::with(Settings { expiry_grace: span(2), ..settings() }, Start::Fresh);
+    let bo = rig.connect("bo", "1");
+    let other = rig.connect("bo", "2");
+    rig.until(0.5);
+    let late = rig.connect("cy", "1");
+    rig.until(25.0);
+    rig.beat(late);
+    rig.stand_still_until(55.3);
+    rig.until(56.3);
+    // The wait behind cy's lease goes on.
+    assert_eq!((rig.state("bo"), rig.state("cy")), (State::Offline, State::Online));
+    let mut closed = rig.closed.clone();
+    closed.sort_by_key(|it| it.0);
+    assert_eq!(closed, [(bo, ENDED), (other, ENDED), (late, ENDED)]);
+    rig.until(57.0);
+    assert_eq!(rig.state("cy"), State::Offline);
+}
+
+#[test]
 fn a_driver_that_never_says_it_has_read_is_not_waited_for_for_ever() {
     let mut rig = Rig::new();
     rig.reads = false;

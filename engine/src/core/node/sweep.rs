@@ -19,7 +19,7 @@ const STEP: usize = 1024;
 const AT_A_TIME: usize = 64;
 
 /// A driver that does not say it has read a connection is waited for this long.
-const READING: Span = Span::from_secs(5);
+pub(super) const READING: Span = Span::from_secs(5);
 
 impl Node {
     pub(super) fn sweep(&mut self, now: Time) {
@@ -129,6 +129,12 @@ impl Node {
         self.expire_as(now, conn, &standing);
     }
 
+    /// When a session that stands so is over. Behind a lease that ran out while the node stood still the extra wait may be
+    /// over as well: then there is nothing to linger for.
+    fn is_over_at(&self, standing: &Standing) -> Time {
+        standing.lingers_until.unwrap_or_else(|| self.lives_until(standing))
+    }
+
     /// Until when a session lives that is heard no more: its lease runs out, and `expiry_grace` behind that (rule 2).
     pub(super) fn lives_until(&self, standing: &Standing) -> Time {
         standing.deadline + self.settings.expiry_grace
@@ -136,7 +142,7 @@ impl Node {
 
     fn expire_as(&mut self, now: Time, conn: ConnId, standing: &Standing) {
         let Some(session) = self.directory.session_at(conn.slot()) else { return };
-        if standing.lingers_until.is_some() || self.settings.expiry_grace == Span::ZERO {
+        if standing.lingers_until.is_some() || self.is_over_at(standing) <= now {
             return self.end_what_is_due(now, conn, session, standing);
         }
         self.leases.end_reading(conn);
@@ -158,7 +164,6 @@ impl Node {
     ) {
         let Some(user) = self.directory.user_of(session) else { return };
         let spared = self.shared.as_ref().is_some_and(|it| !it.may_expire(now));
-        let stays = spared || self.settings.expiry_grace != Span::ZERO;
         let mut due = std::mem::take(&mut self.due);
         for it in self.directory.ids_of(user) {
             if it == session {
@@ -166,8 +171,8 @@ impl Node {
                 continue;
             }
             let Some(other) = self.leases.at(it.slot()) else { continue };
-            let standing = self.leases.get(other).filter(|it| it.ends_at() <= now);
-            let standing = standing.filter(|it| it.lingers_until.is_some() || !stays);
+            let standing = self.leases.get(other).filter(|it| self.is_over_at(it) <= now);
+            let standing = standing.filter(|it| it.lingers_until.is_some() || !spared);
             due.extend(standing.map(|standing| (other, it, standing)));
         }
         let mut unread = false;
@@ -177,7 +182,7 @@ impl Node {
         // If so, it comes up again when that has been read.
         if !unread {
             for (it, _, standing) in &due {
-                self.count_due(now, standing.ends_at(), standing.lingers_until.is_some());
+                self.count_due(now, self.is_over_at(standing), standing.lingers_until.is_some());
                 self.end_lease(now, *it, standing, Ending::Code(CloseCode::Ended), true);
             }
             let ended = due.iter().map(|(_, session, standing)| (*session, seen(now, standing)));

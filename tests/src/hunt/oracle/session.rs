@@ -136,11 +136,7 @@ impl Session {
                 swept(lease.min(since.read + periods.grace)).max(read)
             }
             Leaving::Gone(at, _) => swept(at),
-            Leaving::No | Leaving::Expired(_) if periods.expiry_grace == 0 => swept(lease),
-            _ => {
-                let extra = lease + periods.expiry_grace;
-                swept(extra.max(swept(lease).min(extra + periods.sweep)))
-            }
+            _ => swept(lease + periods.expiry_grace),
         };
         ends.max(cluster.spared_until(self.node, self.orphan))
     }
