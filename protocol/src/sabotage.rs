@@ -61,6 +61,7 @@ faults! {
     CrowdAtOnce "crowd-at-once": "A large room tells each coming and going.",
     WatchersAtOnce "watchers-at-once": "A crowd is told each change of the one it watches.",
     TokenKept "token-kept": "A connection outlives its token.",
+    TokenEndsUnread "token-ends-unread": "A token that has run out ends its connection before what waits there is read.",
     ChoiceForgotten "choice-forgotten": "A client says what its user chose once, whether it was heard or not.",
     ReplacedComesBack "replaced-comes-back": "A client that was replaced comes back.",
 }

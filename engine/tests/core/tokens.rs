@@ -75,3 +75,62 @@ fn the_frame_itself_is_no_more_than_a_sign_of_life() {
     rig.until(60.0);
     assert_eq!(rig.state("bo"), State::Offline);
 }
+
+#[test]
+fn a_token_ends_nothing_before_what_waits_on_the_connection_has_been_read() {
+    let mut rig = Rig::new();
+    rig.reads = false;
+    let bo = rig.try_connect("bo", "1", at(7)).unwrap();
+    let cy = rig.try_connect("cy", "1", at(7)).unwrap();
+    rig.until(6.0);
+    rig.stand_still_until(20.0);
+    rig.until(20.1);
+    assert_eq!((&rig.to_read[..], &rig.closed[..]), (&[bo, cy][..], &[][..]));
+    // A fresh token had waited on bo's, and nothing on cy's.
+    rig.frame(bo, &ClientFrame::Token("fresh"));
+    rig.node.handle_token(rig.now, bo, "bo", at(27));
+    rig.node.handle_read(rig.now, bo);
+    rig.node.handle_read(rig.now, cy);
+    rig.drain();
+    assert_eq!(rig.closed, [(cy, Ending::Code(CloseCode::TokenExpired))]);
+    rig.until(27.0);
+    assert_eq!(rig.to_read, [bo, cy, bo]);
+    rig.node.handle_read(rig.now, bo);
+    rig.drain();
+    assert_eq!(rig.closed[1..], [(bo, Ending::Code(CloseCode::TokenExpired))]);
+}
+
+#[test]
+fn a_fresh_token_that_is_being_checked_is_waited_for() {
+    let mut rig = Rig::new();
+    let bo = rig.try_connect("bo", "1", at(7)).unwrap();
+    let cy = rig.try_connect("cy", "1", at(7)).unwrap();
+    rig.until(6.9);
+    rig.frame(bo, &ClientFrame::Token("fresh"));
+    rig.frame(cy, &ClientFrame::Token("bad"));
+    rig.until(8.0);
+    assert_eq!(rig.closed, []);
+    rig.node.handle_token(rig.now, bo, "bo", None);
+    rig.node.refuse_token(rig.now, cy, "no");
+    rig.drain();
+    assert_eq!(rig.closed, [(cy, Ending::Code(CloseCode::TokenExpired))]);
+    rig.beat(bo);
+    rig.until(20.0);
+    assert_eq!(rig.closed.len(), 1);
+}
+
+#[test]
+fn neither_a_driver_nor_a_check_is_waited_for_for_ever() {
+    let mut rig = Rig::new();
+    let bo = rig.try_connect("bo", "1", at(7)).unwrap();
+    rig.frame(bo, &ClientFrame::Token("slow"));
+    rig.reads = false;
+    let cy = rig.try_connect("cy", "1", at(7)).unwrap();
+    rig.until(11.9);
+    rig.node.handle_read(rig.now, bo);
+    rig.frame(bo, &ClientFrame::Token("slower"));
+    assert_eq!(rig.closed, []);
+    rig.until(12.0);
+    let expired = Ending::Code(CloseCode::TokenExpired);
+    assert_eq!(rig.closed, [(bo, expired), (cy, expired)]);
+}

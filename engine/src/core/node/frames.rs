@@ -102,7 +102,7 @@ impl Node {
             ClientFrame::End { session } => self.on_end(now, conn, session),
             ClientFrame::Leave { number } => self.on_leave(now, conn, *number),
             // The driver has it checked, and says what came of it: [`Self::handle_token`].
-            ClientFrame::Token(_) => {}
+            ClientFrame::Token(_) => self.tokens.begin_check(conn),
             // A later version's frame, passed over; it was a sign of life all the same.
             _ => {}
         }
@@ -147,6 +147,7 @@ impl Node {
                 self.expire(now, conn);
             }
         }
+        self.end_token_that_was_read(now, conn);
         self.catch_up(now);
     }
 

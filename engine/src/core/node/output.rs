@@ -18,8 +18,8 @@ pub enum Output {
     /// Ping this connection: it has been silent for more than a beat.
     Ping(ConnId),
     /// Feed every frame that has arrived on this connection, then call
-    /// [`super::Node::handle_read`]: its session's lease has run out, but what arrived in time and
-    /// was not read yet still counts (rule 1).
+    /// [`super::Node::handle_read`]: its session's lease or its token has run out, but what arrived
+    /// in time and was not read yet still counts (rules 1 and 18).
     ReadFirst(ConnId),
     /// Close this connection, after what waits for it has been sent if the client reads it soon.
     Close {

@@ -64,6 +64,8 @@ pub(super) struct WatcherDraft {
     pub(super) asked: Option<(String, Vec<String>)>,
     /// It has no connection: never had, hung up, or lost it with its node.
     pub(super) lost: bool,
+    /// When the token of its connection ends, if it does.
+    pub(super) token_until: Option<u64>,
     pub(super) node: usize,
 }
 

@@ -60,6 +60,7 @@ pub fn world(seed: u64) -> Plan {
                 stalled: false,
                 asked: None,
                 lost: true,
+                token_until: None,
                 node: 0,
             })
             .collect(),
@@ -252,6 +253,7 @@ impl Draft {
             self.watchers[watcher].stalled = false;
             self.watchers[watcher].node = self.some_node();
             token_until = self.rng.one_in(8).then(|| self.now + 500 * self.rng.below(80) as u64);
+            self.watchers[watcher].token_until = token_until;
         }
         let node = self.named(self.watchers[watcher].node);
         let watcher = self.watchers[watcher].name.to_owned();

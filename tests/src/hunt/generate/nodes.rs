@@ -38,8 +38,25 @@ impl Draft {
         let row = &mut self.nodes[node];
         if row.up {
             row.paused = !row.paused;
-            let verb = Verb::Pause { node: row.name.clone(), paused: row.paused };
+            let paused = row.paused;
+            let verb = Verb::Pause { node: row.name.clone(), paused };
             self.step(verb);
+            if paused {
+                self.renew_unread(node);
+            }
+        }
+    }
+
+    /// Of the tokens that may end while the node stands still, some have a fresh one waiting by then.
+    fn renew_unread(&mut self, node: usize) {
+        let now = self.now;
+        for watcher in 0..self.watchers.len() {
+            let row = &self.watchers[watcher];
+            let ends = row.token_until.is_some_and(|it| it > now);
+            if ends && !row.lost && row.node == node && self.more.one_in(2) {
+                let watcher = row.name.to_owned();
+                self.step(Verb::Renew { watcher });
+            }
         }
     }
 

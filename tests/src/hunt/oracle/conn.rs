@@ -23,6 +23,8 @@ pub(super) struct Conn {
     pub(super) epoch: Option<u32>,
     /// When its token ends, if it does.
     pub(super) token_until: Option<u64>,
+    /// A fresh one that came in time waits at a node that stands still.
+    pub(super) fresh_waits: bool,
     /// Its node still has it open.
     pub(super) open: bool,
     /// Its node has closed it.

@@ -19,6 +19,7 @@ impl Oracle<'_> {
         let now = self.now;
         self.conns[conn].waiting.push_back(now);
         if self.conns[conn].user.is_some() {
+            self.token_waits(conn, bytes);
             self.life_waits(conn);
             return;
         }
@@ -222,7 +223,10 @@ impl Oracle<'_> {
             return;
         }
         match frame {
-            ClientFrame::Token(token) => self.conns[conn].token_until = token_until(token),
+            ClientFrame::Token(token) => {
+                let row = &mut self.conns[conn];
+                (row.token_until, row.fresh_waits) = (token_until(token), false);
+            }
             ClientFrame::Watch { request, users } => {
                 let serials =
                     users.iter().map(|it| self.watch(conn, said, it.number, it.user)).collect();

@@ -1,6 +1,7 @@
 //! Tokens that end take their connections with them (rule 18).
 
-use greendot_protocol::CloseCode;
+use greendot_protocol::binary::decode_client;
+use greendot_protocol::{ClientFrame, CloseCode};
 
 use super::session::When;
 use super::{Found, Kind, Oracle, SLACK};
@@ -14,6 +15,10 @@ impl Oracle<'_> {
         if code != CloseCode::TokenExpired.number() || !ended {
             return false;
         }
+        // What waits is read first.
+        if row.fresh_waits {
+            return false;
+        }
         row.token_until = None;
         let Some(user) = row.user else { return true };
         let cluster = &self.cluster;
@@ -22,6 +27,15 @@ impl Oracle<'_> {
             self.derive(user);
         }
         true
+    }
+
+    /// A frame waits at a node that stands still: a fresh token that came in time counts, once it is read.
+    pub(super) fn token_waits(&mut self, conn: usize, bytes: &[u8]) {
+        let now = self.now;
+        let Ok(Some(ClientFrame::Token(token))) = decode_client(bytes) else { return };
+        let row = &mut self.conns[conn];
+        let counts = token_until(token).is_none() && row.token_until.is_some_and(|it| now <= it);
+        row.fresh_waits |= counts && !row.end_waits && row.device.is_none();
     }
 
     /// A connection that has outlived its token?
