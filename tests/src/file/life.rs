@@ -1,9 +1,8 @@
 //! What a page and an sdk script's connection can do as they stand: code that does not run calls
 //! nothing, and a connection that is lost brings no frames.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::fields::nearest;
 use super::write::{head, secs};
 use super::{Expect, FileError, Kind, Scenario, Verb};
 
@@ -12,7 +11,6 @@ impl Scenario {
     /// and expectations of parts that never watch.
     pub(super) fn check_life(&self) -> Result<(), FileError> {
         let mut pages = Pages::default();
-        let mut parts = Parts::default();
         let mut lost_at = None;
         for step in &self.steps {
             let wrong = |text: String| {
@@ -33,10 +31,7 @@ impl Scenario {
                         format!("the connection is lost since {} s: `back` comes before", secs(at));
                     return Err(wrong(text));
                 }
-                _ => {
-                    pages.take(step.at, &step.verb).map_err(wrong)?;
-                    parts.take(&step.verb).map_err(wrong)?;
-                }
+                _ => pages.take(step.at, &step.verb).map_err(wrong)?,
             }
         }
         for stated in &self.expects {
@@ -108,44 +103,6 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// Whom the parts of each client's app have watched so far: (client, part, user). What was watched once may be let go of
-/// however often, and by whichever part.
-#[derive(Debug, Default)]
-struct Parts<'a>(BTreeSet<(&'a str, &'a str, &'a str)>);
-
-impl<'a> Parts<'a> {
-    fn take(&mut self, verb: &'a Verb) -> Result<(), String> {
-        match verb {
-            Verb::AppWatch { client, users, part, .. } => {
-                self.0.extend(users.iter().map(|user| (&**client, &**part, &**user)));
-                Ok(())
-            }
-            Verb::AppUnwatch { client, users, part } => {
-                let of_client = || self.0.iter().filter(|it| it.0 == client);
-                let parts: BTreeSet<&str> = of_client().map(|it| it.1).collect();
-                let watched: BTreeSet<&str> = of_client().map(|it| it.2).collect();
-                if !parts.contains(&**part) {
-                    return Err(never("the part", part, &parts));
-                }
-                match users.iter().find(|it| !watched.contains(&***it)) {
-                    Some(user) => Err(never("the user", user, &watched)),
-                    None => Ok(()),
-                }
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-fn never(what: &str, name: &str, known: &BTreeSet<&str>) -> String {
-    let known: Vec<&str> = known.iter().copied().collect();
-    let near = match &known[..] {
-        [] => "nothing is watched".into(),
-        known => nearest(name, known),
-    };
-    format!("{what} \"{name}\" has no `app_watch` before; {near}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,24 +149,6 @@ mod tests {
         assert!(refused("sdk", &[lost, lost].join(", "), stale).contains("lost since 2 s"));
         assert!(refused("sdk", back, stale).contains("the connection stands"));
         assert_eq!(refused("sdk", &[lost, back, frame].join(", "), stale), "");
-    }
-
-    #[test]
-    fn what_was_never_watched_is_not_let_go_of() {
-        let watch = r#"{"t": 0, "app_watch": true, "users": ["ana", "bo"]}"#;
-        let other = r#"{"t": 0, "app_watch": true, "users": ["cy"], "part": "p2"}"#;
-        let stale = r#"{"stale": true, "at": 5, "is": true}"#;
-        let script = |rest: &str| {
-            let unwatch = format!("{{\"t\": 1, \"app_unwatch\": true, {rest}}}");
-            [watch, other, &unwatch, &unwatch].join(",\n")
-        };
-        let text = refused("sdk", &script(r#""users": ["ana", "boo"]"#), stale);
-        assert!(text.starts_with("line 4: `app_unwatch` at 1 s: the user \"boo\""), "{text}");
-        assert!(text.ends_with("did you mean `bo`?"), "{text}");
-        let text = refused("sdk", &script(r#""users": ["ana"], "part": "p7""#), stale);
-        assert!(text.contains("the part \"p7\"") && text.ends_with("`p1`?"), "{text}");
-        // However often, and by whichever part.
-        assert_eq!(refused("sdk", &script(r#""users": ["ana", "cy"], "part": "p2""#), stale), "");
     }
 
     #[test]

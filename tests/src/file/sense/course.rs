@@ -24,7 +24,6 @@ pub(super) struct Course<'a> {
     dead: BTreeMap<&'a str, u64>,
     asleep: BTreeMap<&'a str, u64>,
     gone: BTreeMap<&'a str, u64>,
-    until: u64,
 }
 
 /// What a node, watcher or client is until it is no more: (verb that begins it, verb that ends it,
@@ -53,7 +52,6 @@ impl<'a> Course<'a> {
             dead: BTreeMap::new(),
             asleep: BTreeMap::new(),
             gone: BTreeMap::new(),
-            until: scenario.until,
         }
     }
 
@@ -99,17 +97,7 @@ impl<'a> Course<'a> {
                     ));
                 }
             }
-            Verb::Ask { name, since, repeat, every, .. } => {
-                let last = step.at.saturating_add((repeat - 1).saturating_mul(*every));
-                if last > self.until {
-                    return Err(format!(
-                        "the last of its {repeat} reads, at {} s, comes after `until`, {} s, and would \
-                         not be made: raise `until`, or let `repeat` be {}",
-                        secs(last),
-                        secs(self.until),
-                        (self.until - step.at) / every + 1
-                    ));
-                }
+            Verb::Ask { name, since, .. } => {
                 if let Some(since) = since.as_ref().filter(|it| !self.asks.contains(&***it)) {
                     let known: Vec<&str> = self.asks.iter().copied().collect();
                     let near = match &known[..] {
