@@ -19,6 +19,13 @@ impl Clock {
         Time::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
     }
 
+    /// What it shows then.
+    #[cfg(feature = "redis")]
+    pub(crate) fn time_of(self, moment: Instant) -> Time {
+        let passed = moment.saturating_duration_since(self.0);
+        Time::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
+    }
+
     /// When it shows `at`. A deadline that never comes is looked at once a day.
     #[cfg(feature = "server")]
     pub(crate) fn moment_of(self, at: Time) -> Instant {

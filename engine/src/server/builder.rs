@@ -170,8 +170,8 @@ impl Builder {
         let clock = Clock::start();
         let node =
             Node::with_store(settings, clock.now(), id, true, draw()).map_err(BuildError::from)?;
-        let asks: Asks = Box::new(move |number, request| {
-            if !handle.ask(number, request) {
+        let asks: Asks = Box::new(move |now, number, request| {
+            if !handle.ask(clock.moment_of(now).into_std(), number, request) {
                 super::metrics::dropped();
             }
         });

@@ -105,7 +105,7 @@ impl Core {
                 }
                 Output::Store { number, request } => {
                     if let Some(ask) = self.store.as_mut() {
-                        ask(number, *request);
+                        ask(self.now, number, *request);
                     }
                 }
                 Output::Located { ask, places } => {

@@ -53,8 +53,8 @@ pub(super) struct Driver {
     runtime: Handle,
 }
 
-/// Hands a request to the shared store under its number, without waiting.
-pub(super) type Asks = Box<dyn FnMut(u64, Request) + Send>;
+/// Hands a request that was made then to the shared store under its number, without waiting.
+pub(super) type Asks = Box<dyn FnMut(Time, u64, Request) + Send>;
 
 impl Driver {
     /// Starts driving; must be called inside a tokio runtime.

@@ -1,8 +1,9 @@
 //! Which scripts a request takes.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use greendot_protocol::Span;
+use greendot_protocol::{Span, Time};
 use redis::Cmd;
 
 use super::keys::Keys;
@@ -44,6 +45,8 @@ pub(super) struct Calls {
     pub(super) stamps: Option<Stamps>,
     /// When they are made otherwise; 0: whenever.
     asked: i64,
+    /// When the request was made for which calls are put together; none: just now.
+    made: Option<Time>,
     node: u64,
     /// Words to all nodes that were said so far.
     words: u64,
@@ -69,7 +72,7 @@ impl Calls {
             settings.roster_limit().to_string(),
             millis(settings.warmup()),
         ];
-        Self { keys, scripts, common, stamps, asked: 0, node: node.0, words: 0 }
+        Self { keys, scripts, common, stamps, asked: 0, made: None, node: node.0, words: 0 }
     }
 
     /// What is made from now on is made at that time of a played store's clock.
@@ -100,7 +103,8 @@ impl Calls {
         for it in others {
             command.arg(it);
         }
-        let asked = stamps.map_or(self.asked, |it| it.there(partition));
+        let at = |it: &Stamps| self.made.unwrap_or_else(|| it.now());
+        let asked = stamps.map_or(self.asked, |it| it.there(partition, at(it)));
         let line = stamps.map_or(0, |it| it.line(partition));
         command.arg(format!("{warmup} {asked} {line}"));
         Call { partition, command, joins: None, asked }
@@ -152,6 +156,14 @@ impl Calls {
         let mut call = self.call(partition, Name::Sweep);
         call.command.arg(SLICE);
         call
+    }
+
+    /// The calls for a request that was made then.
+    pub(super) fn made(&mut self, made: Instant, request: &Request) -> Vec<Call> {
+        self.made = self.stamps.as_ref().map(|it| it.time_of(made));
+        let calls = self.of(request);
+        self.made = None;
+        calls
     }
 
     /// What a request takes; for [`Request::Sweep`] that is [`Self::sweep`], where anything is due.

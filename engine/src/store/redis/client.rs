@@ -3,7 +3,7 @@
 mod routes;
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use greendot_protocol::{Span, Time};
 use redis::ConnectionInfo;
@@ -28,8 +28,8 @@ const OPEN: Duration = Duration::from_millis(5_000);
 /// Tickets of sweeps that nobody waits for.
 const NOBODY: u64 = u64::MAX;
 
-/// What goes to the client: a request and its number.
-pub(super) type Asked = (u64, Request);
+/// What goes to the client: when a request was made, its number, and the request.
+pub(super) type Asked = (Instant, u64, Request);
 
 /// A request under way.
 #[derive(Debug)]
@@ -129,7 +129,7 @@ impl Client {
                 biased;
                 Some(event) = self.events.1.recv() => self.take(event),
                 it = asked.recv() => match it {
-                    Some((number, request)) => self.ask(number, request),
+                    Some((made, number, request)) => self.ask(made, number, request),
                     None => return,
                 },
                 places = next(&mut map) => {
@@ -152,10 +152,10 @@ impl Client {
         }
     }
 
-    fn ask(&mut self, number: u64, request: Request) {
+    fn ask(&mut self, made: Instant, number: u64, request: Request) {
         let now = self.now();
         self.composer.begin(&request);
-        let mut calls = self.calls.of(&request);
+        let mut calls = self.calls.made(made, &request);
         if matches!(request, Request::Sweep) {
             calls = self.due(now);
         }

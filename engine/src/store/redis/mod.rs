@@ -22,6 +22,7 @@ mod stamps;
 mod words;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -128,10 +129,11 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Asks this under a number, higher than that of whatever was asked before. Returns whether there was room for it: a
-    /// node takes an answer that does not come for a store that is out of reach.
-    pub fn ask(&self, number: u64, request: Request) -> bool {
-        self.asks.try_send((number, request)).is_ok()
+    /// Asks this under a number, higher than that of whatever was asked before. `made`: when that was said, which is the node's
+    /// `now`: by that it is put in order with what other nodes say. Returns whether there was room for it: a node takes an answer
+    /// that does not come for a store that is out of reach.
+    pub fn ask(&self, made: Instant, number: u64, request: Request) -> bool {
+        self.asks.try_send((made, number, request)).is_ok()
     }
 }
 

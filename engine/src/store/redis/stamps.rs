@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Instant;
 
 use greendot_protocol::Time;
 use redis::RedisResult;
@@ -62,18 +63,23 @@ impl Stamps {
         self.lines[partition].load(Ordering::Relaxed)
     }
 
+    /// What the clock here showed then.
+    pub(super) fn time_of(&self, moment: Instant) -> Time {
+        self.clock.time_of(moment.into())
+    }
+
     /// The time by the clock here.
     pub(super) fn now(&self) -> Time {
         self.clock.now()
     }
 
-    /// A call is made: when that is by the clock of the partition's server, no sooner than the call before; 0 if nothing is known of
-    /// that clock.
-    pub(super) fn there(&self, partition: usize) -> i64 {
+    /// A call is made at a time by the clock here: when that is by the clock of the partition's server, no sooner than the call
+    /// before; 0 if nothing is known of that clock.
+    pub(super) fn there(&self, partition: usize, at: Time) -> i64 {
         match self.ahead[partition].load(Ordering::Relaxed) {
             UNKNOWN => 0,
             ahead => {
-                let now = self.clock.now().as_millis() as i64 + ahead;
+                let now = at.as_millis() as i64 + ahead;
                 self.last[partition].fetch_max(now, Ordering::Relaxed).max(now)
             }
         }
@@ -122,13 +128,16 @@ mod tests {
     #[test]
     fn no_call_is_made_before_the_last_one() {
         let it = Stamps::new(2);
-        assert_eq!(it.there(0), 0, "nothing is known yet");
+        let at = Time::from_millis;
+        assert_eq!(it.there(0, at(7)), 0, "nothing is known yet");
         it.ahead[0].store(60_000, Ordering::Relaxed);
-        let first = it.there(0);
-        assert!(first >= 60_000);
+        assert_eq!(it.there(0, at(10)), 60_010);
+        // However late it is sent, it was made when it was said.
+        assert_eq!(it.there(0, at(12)), 60_012);
+        assert_eq!(it.there(0, at(11)), 60_012);
         // The clock turns out to be ahead by less.
         it.ahead[0].store(5_000, Ordering::Relaxed);
-        assert_eq!(it.there(0), first);
+        assert_eq!(it.there(0, at(20)), 60_012);
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl One {
             match output {
                 Output::Store { number, request } => {
                     self.asked += 1;
-                    self.handle.ask(number, *request);
+                    self.handle.ask(Instant::now(), number, *request);
                 }
                 Output::ReadFirst(conn) => self.node.handle_read(now, conn),
                 Output::Ready(conn) => self.node.transmit(now, conn, &mut |_| {}),

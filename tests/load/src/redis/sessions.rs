@@ -135,7 +135,7 @@ impl One {
             }
             while let Some(output) = self.node.poll_output() {
                 if let Output::Store { number, request } = output {
-                    self.handle.ask(number, *request);
+                    self.handle.ask(Instant::now(), number, *request);
                 }
             }
             if there == share && !settled {

@@ -130,7 +130,7 @@ impl Sweeper {
 
     fn ask(&mut self, request: Request) {
         self.number += 1;
-        self.handle.ask(self.number, request);
+        self.handle.ask(Instant::now(), self.number, request);
     }
 
     /// Beats and sweeps when it is time, as nodes do.
