@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many users are there, by partition keys.
 fn present(redis: &Redis, keys: &[&str]) -> io::Result<usize> {
-    let count = |it: &&str| Ok(redis.ask(&["SCARD", it])?.trim().parse().unwrap_or(0));
+    let count = |it: &&str| redis.ask(&["SCARD", it])?.parse::<usize>().map_err(io::Error::other);
     keys.iter().map(count).sum()
 }
 
@@ -34,9 +34,11 @@ pub async fn exodus(report: &mut Report, sessions: usize) -> io::Result<()> {
     let leave = sessions / 5 * 4;
     for away in [false, true] {
         let (redis, mut one, conns) = One::crowded(sessions).await?;
-        let keys =
-            redis.ask(&["EVAL", "return table.concat(redis.call('KEYS', '*:on'), ' ')", "0"])?;
+        let keys = redis.ask(&["KEYS", "*:on"])?;
         let keys: Vec<&str> = keys.lines().collect();
+        if present(&redis, &keys)? != sessions {
+            return Err(io::Error::other("not all are there to begin with"));
+        }
         if away {
             redis.pause(true)?;
             one.work_for(AWAY).await;
