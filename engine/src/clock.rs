@@ -15,12 +15,10 @@ impl Clock {
 
     #[expect(clippy::disallowed_methods, reason = "the driver is where time comes from")]
     pub(crate) fn now(self) -> Time {
-        let passed = Instant::now().saturating_duration_since(self.0);
-        Time::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
+        self.time_of(Instant::now())
     }
 
     /// What it shows then.
-    #[cfg(feature = "redis")]
     pub(crate) fn time_of(self, moment: Instant) -> Time {
         let passed = moment.saturating_duration_since(self.0);
         Time::from_millis(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))

@@ -1,11 +1,13 @@
 //! Those who wait for an answer of the node.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use greendot_protocol::{CloseCode, Time};
 use tokio::sync::oneshot;
 
 use super::Driver;
+use super::core::Core;
 use crate::clock::timeout;
 use crate::core::{Answer, Node};
 use crate::server::poll::{RoomsTold, Told};
@@ -18,53 +20,42 @@ impl Driver {
         limit: Duration,
         user: &str,
     ) -> Option<Vec<Place>> {
-        let (answer, answered) = oneshot::channel();
-        let (number, _) = self.operate(|now, core| {
-            core.next_poll += 1;
-            let number = core.next_poll;
-            core.locating.insert(number, answer);
-            core.node.locate(now, number, user);
-            number
-        });
-        let places = timeout(limit, answered).await;
-        if places.is_none() {
-            self.lock().locating.remove(&number);
-        }
-        places?.ok()?
+        self.ask(limit, |it| &mut it.locating, |now, node, number| node.locate(now, number, user))
+            .await?
     }
 
     /// How everybody may see a user; none if nobody has said within `limit`.
     pub(in crate::server) async fn show(&self, limit: Duration, user: &str) -> Option<Answer> {
-        let (answer, answered) = oneshot::channel();
-        let (number, _) = self.operate(|now, core| {
-            core.next_poll += 1;
-            let number = core.next_poll;
-            core.showing.insert(number, answer);
-            core.node.show(now, number, user);
-            number
-        });
-        let shown = timeout(limit, answered).await;
-        if shown.is_none() {
-            self.lock().showing.remove(&number);
-        }
-        shown?.ok()
+        self.ask(limit, |it| &mut it.showing, |now, node, number| node.show(now, number, user))
+            .await
     }
 
     /// Whether all that was said here of a user is stored; false if that has not been said within `limit`.
     pub(in crate::server) async fn confirm(&self, limit: Duration, user: &str) -> bool {
+        let begin = |now, node: &mut Node, number| node.confirm(now, number, user);
+        self.ask(limit, |it| &mut it.storing, begin).await == Some(true)
+    }
+
+    /// Asks the node under a number, and waits for the answer among those that are `waiting`, at most so long.
+    async fn ask<T>(
+        &self,
+        limit: Duration,
+        waiting: fn(&mut Core) -> &mut HashMap<u64, oneshot::Sender<T>>,
+        begin: impl FnOnce(Time, &mut Node, u64),
+    ) -> Option<T> {
         let (answer, answered) = oneshot::channel();
         let (number, _) = self.operate(|now, core| {
             core.next_poll += 1;
             let number = core.next_poll;
-            core.storing.insert(number, answer);
-            core.node.confirm(now, number, user);
+            waiting(core).insert(number, answer);
+            begin(now, &mut core.node, number);
             number
         });
-        let stored = timeout(limit, answered).await;
-        if stored.is_none() {
-            self.lock().storing.remove(&number);
+        let said = timeout(limit, answered).await;
+        if said.is_none() {
+            waiting(&mut self.lock()).remove(&number);
         }
-        matches!(stored, Some(Ok(true)))
+        said?.ok()
     }
 
     /// Begins a poll of users and rooms under a number, and waits for the answers, at most so long; none if they did not
